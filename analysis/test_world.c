@@ -394,7 +394,8 @@ static void sweep(struct world *world)
 	const uint64_t *wanted;
 	struct sweep_data data;
 	struct health_input input = {
-		.wall_us = WORLD_WALL_US + world->now_us, .boot_us = WORLD_BOOT_US + world->now_us,
+		.wall_us = WORLD_WALL_US + world->now_us + world->clock_us,
+		.boot_us = WORLD_BOOT_US + world->now_us,
 		.interval_us = world->interval_us, .topology_changed = world->changed, .sm_known = !world->sm_lost,
 		.sm_guid = world->sm_guid, .sm_masters = world->sm_masters,
 		.routes = world->has_routes ? &world->routes : NULL,

@@ -70,6 +70,7 @@ struct world {
 	uint32_t link_count;
 	struct world_link *link_of[WORLD_NODES][256]; /* by node and port */
 	int64_t now_us, interval_us; /* since the first sweep */
+	int64_t clock_us;            /* by which the wall clock was set forward since */
 	bool changed;                /* the topology must be discovered again */
 	struct world_rates rates;    /* 1x, 4x and 8x to NDR, all enabled but 8x: as some ports of four lanes report */
 	unsigned unread_percent, sm_masters;

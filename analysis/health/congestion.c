@@ -12,7 +12,7 @@ enum { CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
 /* The current window. */
 struct congestion {
-	int64_t start_us, start_wall_us;
+	struct health_time start;
 	unsigned sweeps;
 };
 
@@ -22,7 +22,7 @@ static void start_window(struct health *health, struct congestion *window)
 		port->load = (struct balance_load){ .known = false };
 		port->load_lost = false;
 	}
-	*window = (struct congestion){ health->now_us, health->wall_us, 0 };
+	*window = (struct congestion){ health_now(health), 0 };
 }
 
 /* The sums of a port in the form that the rules evaluate. */
@@ -66,9 +66,8 @@ static bool end_window(struct health *health, const struct congestion *window)
 		loads[i] = make_load(health->port_of[i]);
 	mirror(fabric, loads);
 	health->window.generation = health->generation;
-	health->window.window_us = (double)(health->now_us - window->start_us);
-	health->window.start_wall_us = window->start_wall_us;
-	health->window.start_us = window->start_us;
+	health->window.window_us = (double)(health->now_us - window->start.us);
+	health->window.start = window->start;
 	health->window.end_us = health->now_us;
 	health->window.step = health->step;
 	return true;
@@ -137,7 +136,7 @@ static void record_minute(struct health *health, struct health_port *port, doubl
 	if (!tracker)
 		return;
 	if (stalled && !(tracker->stalled & ((1u << CONGESTION_WINDOWS) - 1)))
-		tracker->stall_wall_us = health->window.start_wall_us;
+		tracker->stall_since = health->window.start;
 	tracker->stall_us = health->now_us;
 	tracker->stalled = tracker->stalled << 1 | stalled;
 	tracker->stalled_critical = tracker->stalled_critical << 1 | (stalled && stall * 100 >= limits->critical);
@@ -239,7 +238,7 @@ static void check_congestion(struct health *health, const struct health_port *po
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_CONGESTION, .port = port, .link = true,
 		.severity = critical ? FINDING_CRITICAL : trunk ? FINDING_WARNING : FINDING_INFO,
-		.since_wall_us = tracker->stall_wall_us,
+		.since = tracker->stall_since,
 		.cause = trunk ? "trunk" : tracker->is_full ? "incast" : "slow-receiver" });
 	if (tracker->is_full && !trunk)
 		health_text(open, TENSE("full; switch ports stall", "was full; switch ports stalled") " for it up to "
@@ -254,7 +253,7 @@ static void check_congestion(struct health *health, const struct health_port *po
 	health_number(open, "stall_percent", tracker->stall_percent);
 	health_number(open, "stalled_minutes_of_10", stalled);
 	if (tracker->stall_us == health->now_us && tracker->stalled & 1)
-		health_window(health, open, health->window.start_us, health->now_us);
+		health_window(health, open, health->window.start.us, health->now_us);
 }
 
 static void run_window(struct health *health, void *state)
@@ -279,7 +278,7 @@ static void sweep(struct health *health, void *state)
 	struct congestion *window = state;
 
 	window->sweeps++;
-	if (health->step && (health->now_us - window->start_us < health->settings.balance.window_us ||
+	if (health->step && (health->now_us - window->start.us < health->settings.balance.window_us ||
 			     window->sweeps < BALANCE_WINDOW_SWEEPS))
 		return;
 	if (health->step && end_window(health, window))

@@ -46,23 +46,18 @@ static struct health_ring *ring_at(struct health_tracker *tracker, enum health_r
 	return ring;
 }
 
-/* @at_us: CLOCK_BOOTTIME of the count */
-static void add_to_ring(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
-			int64_t wall_us)
+static void add_to_ring(struct health_tracker *tracker, enum health_ring_kind kind, struct health_time at,
+			uint64_t count)
 {
-	struct health_ring *ring = ring_at(tracker, kind, at_us);
-	uint32_t *bucket = &ring->count[at_us / rings[kind].bucket_us % RING_BUCKETS];
+	struct health_ring *ring = ring_at(tracker, kind, at.us);
+	uint32_t *bucket = &ring->count[at.us / rings[kind].bucket_us % RING_BUCKETS];
 
-	if (!ring->total) {
-		ring->since_us = at_us;
-		ring->since_wall_us = wall_us;
-	}
+	if (!ring->total)
+		ring->since = at;
 	if (count > UINT32_MAX - *bucket)
 		count = UINT32_MAX - *bucket;
-	if (at_us >= ring->last_us) {
-		ring->last_us = at_us;
-		ring->last_wall_us = wall_us;
-	}
+	if (at.us >= ring->last.us)
+		ring->last = at;
 	*bucket += (uint32_t)count;
 	ring->total += count;
 	ring->sweeps[bucket - ring->count]++;
@@ -91,7 +86,7 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 	int64_t first = health->now_us / rings[kind].bucket_us - (buckets ? buckets : rings[kind].buckets) + 1;
 	int64_t from_us = first * rings[kind].bucket_us - 1;
 
-	if (from_us < health->first_us && tracker->rings[kind].since_us >= health->first_us)
+	if (from_us < health->first_us && tracker->rings[kind].since.us >= health->first_us)
 		from_us = health->first_us;
 	health_window(health, open, from_us, health->now_us);
 	from_us = health->now_us - from_us;
@@ -102,14 +97,14 @@ const char *health_ring_window(const struct health *health, struct health_open_f
 /* Mean time between two sweeps of the last buckets that counted; 0: one of them. */
 static int64_t gap_of(const struct health_ring *ring, enum health_ring_kind kind, unsigned buckets)
 {
-	int64_t most_us = ring->last_us - ring->since_us, span_us = 0;
+	int64_t most_us = ring->last.us - ring->since.us, span_us = 0;
 	unsigned sweeps = 0;
 
 	for (unsigned i = 0; i < buckets && (int64_t)i <= ring->bucket; i++) {
 		if (!ring->count[(ring->bucket - i) % RING_BUCKETS])
 			continue;
 		sweeps += ring->sweeps[(ring->bucket - i) % RING_BUCKETS];
-		span_us = ring->last_us - (ring->bucket - i) * rings[kind].bucket_us;
+		span_us = ring->last.us - (ring->bucket - i) * rings[kind].bucket_us;
 	}
 	span_us = span_us < most_us ? span_us : most_us;
 	return sweeps > 1 && span_us > 0 ? span_us / (sweeps - 1) : 0;
@@ -122,10 +117,9 @@ void health_ring_increase(const struct health *health, struct health_open_findin
 	const struct health_ring *ring = &port->tracker->rings[kind];
 
 	/* Both ends of a link are one finding. */
-	if (peer && peer->rings[kind].total && peer->rings[kind].last_us > ring->last_us)
+	if (peer && peer->rings[kind].total && peer->rings[kind].last.us > ring->last.us)
 		ring = &peer->rings[kind];
-	health_increase(health, open, ring->last_us, ring->last_wall_us,
-			gap_of(ring, kind, buckets ? buckets : rings[kind].buckets));
+	health_increase(health, open, ring->last, gap_of(ring, kind, buckets ? buckets : rings[kind].buckets));
 }
 
 void health_tracker_init(struct health_tracker *tracker)
@@ -210,7 +204,7 @@ static void check_host_restart(struct health *health, struct health_host *host)
 	if (hcas < 2)
 		return;
 	host->restart_us = health->now_us;
-	host->restart_wall_us = health->wall_us;
+	host->restart_since = health_now(health);
 	host->charge_until_us = health->now_us + health->settings.restart_charge_us;
 	health_forget_host(health, host);
 }
@@ -231,7 +225,7 @@ static void record_flap(struct health *health, struct health_port *port, uint64_
 		return;
 	for (times = times < FLAPS_MAX ? times : FLAPS_MAX; times; times--) {
 		memmove(&tracker->flaps[1], &tracker->flaps[0], (FLAPS_MAX - 1) * sizeof(tracker->flaps[0]));
-		tracker->flaps[0] = (struct health_flap){ health->now_us, health->wall_us };
+		tracker->flaps[0] = health_now(health);
 	}
 	if (host)
 		check_host_restart(health, host);
@@ -284,7 +278,7 @@ static void record_count(struct health *health, struct health_tracker *tracker, 
 	if (elapsed_us > ring_us)
 		count = (uint64_t)((double)count * (double)ring_us / (double)elapsed_us + 0.5);
 	if (count)
-		add_to_ring(tracker, kind, health->now_us, count, health->wall_us);
+		add_to_ring(tracker, kind, health_now(health), count);
 }
 
 /* Sum of the known ones of some counters. */
@@ -321,7 +315,7 @@ void health_record_count(struct health *health, struct health_port *port, const 
 	for (int kind = 0; kind < RING_COUNT; kind++)
 		if (kind == RING_FEC ? count->counter == HEALTH_COUNT_FEC :
 		    count->counter < COUNTER_COUNT && rings[kind].counters & COUNTER_BIT(count->counter))
-			add_to_ring(tracker, kind, at_us, count->value, count->wall_us);
+			add_to_ring(tracker, kind, (struct health_time){ at_us, count->wall_us }, count->value);
 }
 
 static bool has_errors(const struct delta *delta)

@@ -60,7 +60,7 @@ static struct health_open_finding *hold_link(struct health *health, const struct
 	return health_hold(health, &(struct health_case){
 		.kind = kind, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
 		.port = port, .link = true, .either_end = true,
-		.since_wall_us = port->tracker->rings[ring].since_wall_us, .cause = "cable" });
+		.since = port->tracker->rings[ring].since, .cause = "cable" });
 }
 
 /* Ports behind the switch that received packets which were marked as bad upstream. */
@@ -173,7 +173,7 @@ static void check_drops(struct health *health, struct health_port *port)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_WARNING, .port = port, .tag = 1,
-		.since_wall_us = port->tracker->rings[RING_DROPS].since_wall_us, .cause = "management" });
+		.since = port->tracker->rings[RING_DROPS].since, .cause = "management" });
 	health_text(open, "%.0f subnet management packets dropped in %s; warning threshold: %.0f in 5 min; the node "
 		    TENSE("receives", "received") " more SMPs than it can process", drops,
 		    health_ring_window(health, open, port->tracker, RING_DROPS, 0, span),
@@ -219,7 +219,7 @@ static void check_constraints(struct health *health, struct health_port *port)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_CONSTRAINT_ERRORS, .severity = FINDING_WARNING, .port = port,
-		.since_wall_us = port->tracker->rings[RING_CONSTRAINTS].since_wall_us, .cause = "partition" });
+		.since = port->tracker->rings[RING_CONSTRAINTS].since, .cause = "partition" });
 	health_text(open, "%.0f packets dropped in %s because of their partition (P_Key); warning threshold: %.0f in "
 		    "5 min", count, health_ring_window(health, open, port->tracker, RING_CONSTRAINTS, 0, span), limit);
 	health_number(open, "constraint_errors_per_5min", count);
@@ -270,7 +270,7 @@ static struct health_open_finding *hold_discards(struct health *health, const st
 {
 	return health_hold(health, &(struct health_case){
 		.kind = FINDING_XMIT_DISCARDS, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.port = port, .link = true, .since_wall_us = port->tracker->rings[RING_DISCARDS].since_wall_us,
+		.port = port, .link = true, .since = port->tracker->rings[RING_DISCARDS].since,
 		.cause = cause });
 }
 

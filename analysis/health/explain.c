@@ -35,7 +35,7 @@ static void mark(const struct health *health, struct health_node *node, struct h
 	/* Where this host stands: only if it does not even reach the next node. */
 	if (node == health_own_node(health) && !node->hidden_switches && !node->hidden_hcas)
 		return;
-	if (!node->failed || open->finding.since_us < node->failed->finding.since_us)
+	if (!node->failed || open->since.us < node->failed->since.us)
 		node->failed = open;
 }
 
@@ -264,18 +264,18 @@ static bool explains_event(const struct health *health, const struct finding *fi
 	}
 }
 
-struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us,
+struct health_open_finding *health_event_root(const struct health *health, int64_t since_us,
 					      enum health_event event)
 {
 	struct health_open_finding *origin = NULL;
 
 	for (size_t i = 0; i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
-		int64_t later_us = since_wall_us - open->finding.since_us;
+		int64_t later_us = since_us - open->since.us;
 
 		if (is_root(health, open) && later_us >= -early_us(health) && later_us <= 2 * MINUTE_US &&
 		    explains_event(health, &open->finding, event) &&
-		    (!origin || open->finding.since_us < origin->finding.since_us))
+		    (!origin || open->since.us < origin->since.us))
 			origin = open;
 	}
 	return origin;
@@ -285,9 +285,11 @@ struct health_open_finding *health_event_root(const struct health *health, int64
  * A subnet manager routes around a switch or a trunk that failed, which makes the tables of several switches uneven.
  * An uneven table of one switch alone is a fault of its own.
  */
-static struct health_open_finding *origin_of_rerouting(const struct health *health, const struct finding *finding)
+static struct health_open_finding *origin_of_rerouting(const struct health *health,
+						       const struct health_open_finding *uneven)
 {
-	struct health_open_finding *origin = health_event_root(health, finding->since_us, EVENT_REROUTED);
+	struct health_open_finding *origin = health_event_root(health, uneven->since.us, EVENT_REROUTED);
+	const struct finding *finding = &uneven->finding;
 	unsigned equal = 0;
 
 	for (size_t i = 0; origin && i < health->open.count; i++) {
@@ -295,7 +297,7 @@ static struct health_open_finding *origin_of_rerouting(const struct health *heal
 
 		equal += open->finding.kind == finding->kind && health_holds_now(health, open) &&
 			 open->finding.node_guid != finding->node_guid &&
-			 health_event_root(health, open->finding.since_us, EVENT_REROUTED) == origin;
+			 health_event_root(health, open->since.us, EVENT_REROUTED) == origin;
 	}
 	return equal ? origin : NULL;
 }
@@ -316,13 +318,13 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 	case FINDING_ROUTES_CHANGED:
 	case FINDING_TOPOLOGY_CHANGED:
 		return finding->severity == FINDING_INFO ?
-		       health_event_root(health, finding->since_us, EVENT_CHANGED) : NULL;
+		       health_event_root(health, open->since.us, EVENT_CHANGED) : NULL;
 	case FINDING_TRAFFIC_FELL:
-		return health_event_root(health, finding->since_us, EVENT_TRAFFIC_FELL);
+		return health_event_root(health, open->since.us, EVENT_TRAFFIC_FELL);
 	case FINDING_COVERAGE:
 		return NULL;
 	case FINDING_UPLINK_IMBALANCE:
-		origin = origin_of_rerouting(health, finding);
+		origin = origin_of_rerouting(health, open);
 		return origin ? origin : origin_of_node(health, finding);
 	default:
 		return finding->port || finding->port_count ?
@@ -366,7 +368,7 @@ static void find_origins(struct health *health)
 	for (size_t i = 0; i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i), *next = origin_of(health, open);
 
-		bool late = next && open->finding.since_us < next->finding.since_us - early_us(health);
+		bool late = next && open->since.us < next->since.us - early_us(health);
 
 		if (next == open || late)
 			next = NULL;

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "analysis/test_world.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/test_cases.h"
+#include "base/text.h"
 #include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
@@ -110,39 +112,100 @@ TEST(an_origin_that_a_group_replaces_is_forgotten)
 	world_destroy(world);
 }
 
+static const struct { const char *command, *rest; } events[] = {
+	{ "down leaf", "/101" }, { "down leaf", "/102" }, { "up leaf", "/101" }, { "up leaf", "/102" },
+	{ "init leaf", "/101" }, { "active leaf", "/101" }, { "kill spine", "" }, { "revive spine", "" },
+	{ "silent leaf", "" }, { "answer leaf", "" }, { "silent spine", "" }, { "answer spine", "" },
+	{ "reread leaf", "" }, { "reread spine", "" }, { "kill leaf", "" }, { "revive leaf", "" },
+	{ "skew leaf", " 99 1" }, { "kill h", "" }, { "revive h", "" }, { "routes; reread leaf", "" },
+	{ "sm lost; reread leaf", "" }, { "sm ok; reread leaf", "" },
+};
+
+/* Every third time another event. */
+static void happen(struct world *world, uint64_t random)
+{
+	size_t at = random / 8 % (sizeof(events) / sizeof(events[0]));
+	char script[80];
+
+	if (random % 3)
+		return;
+	snprintf(script, sizeof(script), "%s%u%s", events[at].command, (unsigned)(random / 1024 % 2),
+		 events[at].rest);
+	world_run(world, script);
+}
+
 /* After each step of random faults and repairs, what explains a finding is open. */
 TEST(an_origin_is_open)
 {
-	static const struct { const char *command, *rest; } events[] = {
-		{ "down leaf", "/101" }, { "down leaf", "/102" }, { "up leaf", "/101" }, { "up leaf", "/102" },
-		{ "init leaf", "/101" }, { "active leaf", "/101" }, { "kill spine", "" }, { "revive spine", "" },
-		{ "silent leaf", "" }, { "answer leaf", "" }, { "silent spine", "" }, { "answer spine", "" },
-		{ "reread leaf", "" }, { "reread spine", "" }, { "kill leaf", "" }, { "revive leaf", "" },
-		{ "skew leaf", " 99 1" }, { "kill h", "" }, { "revive h", "" }, { "routes; reread leaf", "" },
-		{ "sm lost; reread leaf", "" }, { "sm ok; reread leaf", "" },
-	};
 	unsigned explained = 0;
 
 	for (unsigned seed = 1; seed <= test_cases(40); seed++) {
 		struct world *world = world_create(&single);
-		char script[80];
 		uint64_t random = seed;
+		char where[80];
 
 		world_run(world, "wait 60; routes; wait 60");
 		for (unsigned step = 0; step < 120; step++) {
 			random = map_mix(random + UINT64_C(0x9e3779b97f4a7c15));
-			if (random % 3 == 0) {
-				size_t at = random / 8 % (sizeof(events) / sizeof(events[0]));
-
-				snprintf(script, sizeof(script), "%s%u%s", events[at].command,
-					 (unsigned)(random / 1024 % 2), events[at].rest);
-				world_run(world, script);
-			}
+			happen(world, random);
 			world_sweeps(world, 1);
-			snprintf(script, sizeof(script), "seed %u, step %u", seed, step);
-			explained += check_origins(world, script);
+			snprintf(where, sizeof(where), "seed %u, step %u", seed, step);
+			explained += check_origins(world, where);
 		}
 		world_destroy(world);
 	}
 	assert_true(explained > 100);
+}
+
+/* What is open, without labels of time. */
+static const char *list_open(const struct world *world, struct text *ret)
+{
+	const struct finding *const *open;
+
+	text_clear(ret);
+	for (size_t i = 0, count = health_open(world->health, &open); i < count; i++) {
+		const struct finding *finding = open[i];
+
+		text_appendf(ret, "%s %s, severity %d%s, explained by %s of 0x%llx: %s; hosts",
+			     finding_kind_name(finding->kind), finding->subject, finding->severity,
+			     finding->ok_since_us ? ", clearing" : "",
+			     finding->is_explained ? finding_kind_name(finding->origin.kind) : "none",
+			     (unsigned long long)finding->origin.node_guid, finding->text);
+		for (unsigned host = 0; host < finding->host_count; host++)
+			text_appendf(ret, " %s", finding->hosts[host]);
+		text_append(ret, "\n");
+	}
+	assert_false(text_failed(ret));
+	return text_chars(ret);
+}
+
+/* Times of before and after a step of the wall clock are compared by CLOCK_BOOTTIME. */
+TEST(steps_of_the_wall_clock_change_no_finding)
+{
+	static const int64_t clocks_s[] = { 0, 30, -30, 90, -90, 3600, -3600, 86400, -86400, -1600000000 };
+	struct text shown = { 0 }, expected = { 0 };
+
+	for (unsigned seed = 1; seed <= test_cases(40); seed++) {
+		struct world *steady = world_create(&single), *stepped = world_create(&single);
+		uint64_t random = seed;
+
+		world_run(steady, "wait 60; routes; wait 60");
+		world_run(stepped, "wait 60; routes; wait 60");
+		for (unsigned step = 0; step < 120; step++) {
+			random = map_mix(random + UINT64_C(0x9e3779b97f4a7c15));
+			happen(steady, random);
+			happen(stepped, random);
+			if (random / 4096 % 8 == 0)
+				stepped->clock_us = US_PER_S * clocks_s[random / 32768 % 10];
+			world_sweeps(steady, 1);
+			world_sweeps(stepped, 1);
+			if (strcmp(list_open(stepped, &shown), list_open(steady, &expected)))
+				fail_msg("seed %u, step %u:\n%s\nwithout steps:\n%s", seed, step, text_chars(&shown),
+					 text_chars(&expected));
+		}
+		world_destroy(steady);
+		world_destroy(stepped);
+	}
+	text_done(&shown);
+	text_done(&expected);
 }

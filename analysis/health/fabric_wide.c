@@ -35,17 +35,17 @@ struct fabric_wide {
 };
 
 static struct health_open_finding *hold(struct health *health, enum finding_kind kind, enum finding_severity severity,
-					const struct health_node *node, int64_t since_wall_us, const char *cause)
+					const struct health_node *node, struct health_time since, const char *cause)
 {
 	return health_hold(health, &(struct health_case){ .kind = kind, .severity = severity, .node = node,
-							  .since_wall_us = since_wall_us, .cause = cause });
+							  .since = since, .cause = cause });
 }
 
 static struct health_open_finding *hold_sm(struct health *health, enum finding_severity severity, uint8_t tag,
-					   int64_t since_wall_us, const char *cause)
+					   struct health_time since, const char *cause)
 {
 	return health_hold(health, &(struct health_case){
-		.kind = FINDING_SM_LOST, .severity = severity, .tag = tag, .since_wall_us = since_wall_us,
+		.kind = FINDING_SM_LOST, .severity = severity, .tag = tag, .since = since,
 		.cause = cause, .subject = "subnet manager" });
 }
 
@@ -65,7 +65,7 @@ static void check_sm(struct health *health, struct fabric_wide *state)
 	if (sm_lasts(health, &state->sm_lost, !input->sm_known, 0)) {
 		int64_t lost_us = health->now_us - state->sm_lost.good_us;
 
-		open = hold_sm(health, FINDING_CRITICAL, 0, state->sm_lost.bad_wall_us, "lost");
+		open = hold_sm(health, FINDING_CRITICAL, 0, state->sm_lost.bad, "lost");
 		health_text(open, "no master SM " TENSE("has", "had") " responded for %s; new links "
 			    TENSE("will stay", "stayed") " in Init", health_duration(lost_us, since));
 		if (state->sm_node)
@@ -75,7 +75,7 @@ static void check_sm(struct health *health, struct fabric_wide *state)
 	}
 	/* During a handover two SMs may be master for a moment. */
 	if (sm_lasts(health, &state->sm_duplicate, input->sm_masters >= 2, 1)) {
-		open = hold_sm(health, FINDING_CRITICAL, 1, state->sm_duplicate.bad_wall_us, "two-masters");
+		open = hold_sm(health, FINDING_CRITICAL, 1, state->sm_duplicate.bad, "two-masters");
 		health_text(open, "%u subnet managers " TENSE("claim", "claimed") " to be master of this fabric; "
 			    "exactly one is allowed",
 			    input->sm_masters);
@@ -90,7 +90,7 @@ static void check_sm(struct health *health, struct fabric_wide *state)
 			state->sm_node = input->fabric->nodes[input->fabric->ports[i].node].guid;
 	if (!was || was == input->sm_guid)
 		return;
-	open = hold_sm(health, FINDING_INFO, 2, health->wall_us, "handover");
+	open = hold_sm(health, FINDING_INFO, 2, health_now(health), "handover");
 	health_text(open, "the master SM changed to 0x%016llx from 0x%016llx", (unsigned long long)input->sm_guid,
 		    (unsigned long long)was);
 }
@@ -105,7 +105,7 @@ static void check_locked(struct health *health)
 	if (input->locked_count > MANY_LOCKED) {
 		for (size_t i = 0; i < input->locked_count; i++)
 			health_set_add_node(&nodes, health_find_node(health, input->locked_guids[i]));
-		open = hold(health, FINDING_LOCKED, FINDING_INFO, NULL, health->wall_us, "m-key");
+		open = hold(health, FINDING_LOCKED, FINDING_INFO, NULL, health_now(health), "m-key");
 		health_text(open, "%zu nodes " TENSE("respond", "responded") " to performance queries, but not to "
 			    "SMPs without their M_Key",
 			    input->locked_count);
@@ -117,7 +117,7 @@ static void check_locked(struct health *health)
 		node = health_find_node(health, input->locked_guids[i]);
 		if (!node)
 			continue;
-		open = hold(health, FINDING_LOCKED, FINDING_INFO, node, health->wall_us, "m-key");
+		open = hold(health, FINDING_LOCKED, FINDING_INFO, node, health_now(health), "m-key");
 		health_text(open, "%s " TENSE("responds", "responded") " to performance queries, but not to SMPs "
 			    "without its M_Key",
 			    node->name);
@@ -140,7 +140,7 @@ static void check_saturated(struct health *health)
 		if (is_saturated(port, COUNTER_ERROR_SET))
 			health_set_add(&full, port);
 	if (full.count >= MANY_FULL) {
-		open = hold(health, FINDING_COUNTER_SATURATED, FINDING_INFO, NULL, health->wall_us, "full");
+		open = hold(health, FINDING_COUNTER_SATURATED, FINDING_INFO, NULL, health_now(health), "full");
 		health_text(open, "error counters of %u ports " TENSE("are", "were") " saturated; further errors "
 			    TENSE("are", "were") " not counted",
 			    full.count);
@@ -214,7 +214,7 @@ static void check_topology(struct health *health)
 
 	if (!(added | removed | links_added | links_moved | links_removed))
 		return;
-	open = hold(health, FINDING_TOPOLOGY_CHANGED, FINDING_INFO, NULL, health->wall_us, "cabling");
+	open = hold(health, FINDING_TOPOLOGY_CHANGED, FINDING_INFO, NULL, health_now(health), "cabling");
 	health_text(open, "nodes: %u added, %u removed; links: %u added, %u moved, %u removed with their nodes",
 		    added, removed, links_added, links_moved, links_removed);
 	health_number(open, "nodes_added", added);
@@ -272,7 +272,7 @@ static void check_expected(struct health *health, struct fabric_wide *state)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_TOPOLOGY_CHANGED, .severity = FINDING_WARNING, .tag = EXPECTED_TAG,
-		.since_wall_us = state->expected.bad_wall_us, .cause = "fewer-than-expected" });
+		.since = state->expected.bad, .cause = "fewer-than-expected" });
 	health_text(open, "%s found; warning threshold: all expected by the settings", text);
 	for (int i = 0; i < COUNTED; i++)
 		if (counted[i].expected)
@@ -282,7 +282,7 @@ static void check_expected(struct health *health, struct fabric_wide *state)
 static void check_table_changes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	int64_t since = health->wall_us;
+	struct health_time since = health_now(health);
 	bool many = input->routes_changed_count > MANY_TABLES;
 	struct health_open_finding *open;
 	struct health_set switches = { 0 };
@@ -345,7 +345,7 @@ static void hold_hole(struct health *health, const struct route_hole *hole)
 		[ROUTE_WRONG_END] = { "wrong-end", TENSE("forwards", "forwarded") " to the wrong port, for" },
 	};
 	const struct health_node *node = hole->node;
-	struct health_open_finding *open = hold(health, FINDING_BLACK_HOLE, FINDING_CRITICAL, node, node->hole_wall_us,
+	struct health_open_finding *open = hold(health, FINDING_BLACK_HOLE, FINDING_CRITICAL, node, node->hole_since,
 						ends[hole->end].cause);
 
 	health_text(open, "%s %s %u reachable LID%s, as seen from %u switch%s; threshold: 1", node->name,
@@ -376,21 +376,21 @@ static void forget_holes(struct fabric_wide *state)
 }
 
 /* When routes began to end here: the last link went down, or the table changed just now; else unknown. */
-static int64_t hole_began(const struct health *health, const struct route_hole *hole)
+static struct health_time hole_began(const struct health *health, const struct route_hole *hole)
 {
 	const struct health_node *node = hole->node;
-	int64_t began_us = 0;
+	struct health_time began = { 0 };
 
 	for (uint32_t i = 0; hole->end == ROUTE_DOWN && i < node->slots; i++) {
 		const struct health_port *port = &node->ports[i];
 		const struct health_port *down = port->link == LINK_IS_DOWN || !port->peer ? port : port->peer;
 
-		if (down->link == LINK_IS_DOWN && down->changed_wall_us > began_us)
-			began_us = down->changed_wall_us;
+		if (down->link == LINK_IS_DOWN && (!began.us || down->began.us > began.us))
+			began = down->began;
 	}
-	if (!began_us && node->routes_wall_us && health->now_us - node->routes_us <= 2 * MINUTE_US)
-		began_us = node->routes_wall_us;
-	return began_us ? began_us : health->wall_us;
+	if (!began.us && node->routes_changed.us && health->now_us - node->routes_changed.us <= 2 * MINUTE_US)
+		began = node->routes_changed;
+	return began.us ? began : health_now(health);
 }
 
 /* Check all routes. A node keeps the time at which routes were first seen to end there. */
@@ -407,10 +407,10 @@ static void update_holes(struct health *health, struct fabric_wide *state)
 	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
 
-		if (node->hole_us && node->routes_us == health->now_us &&
+		if (node->hole_us && node->routes_changed.us == health->now_us &&
 		    !health_find(health, FINDING_BLACK_HOLE, node, 0, 0)) {
 			node->hole_us = health->now_us;
-			node->hole_wall_us = node->routes_wall_us;
+			node->hole_since = node->routes_changed;
 		}
 	}
 	if (routes_check(input->routes, input->fabric, record_hole, &search, NULL) < 0)
@@ -420,7 +420,7 @@ static void update_holes(struct health *health, struct fabric_wide *state)
 
 		if (!node->hole_us) {
 			node->hole_us = health->now_us;
-			node->hole_wall_us = hole_began(health, &state->holes[i]);
+			node->hole_since = hole_began(health, &state->holes[i]);
 		}
 		node->hole_check = health->step;
 	}
@@ -523,7 +523,7 @@ static void check_database(struct health *health)
 	if (input->stalled_us >= 30 * US_PER_S) {
 		open = health_hold(health, &(struct health_case){
 			.kind = FINDING_STORE_STALLED, .severity = FINDING_WARNING, .cause = "database",
-			.since_wall_us = health->wall_us - input->stalled_us, .subject = "database" });
+			.since = health_before(health, input->stalled_us), .subject = "database" });
 		health_text(open, "no sweep could be stored for %.0f s (threshold: 30 s): %.200s",
 			    (double)input->stalled_us / US_PER_S, input->stall_reason);
 		health_number(open, "stalled_s", (double)input->stalled_us / US_PER_S);
@@ -567,7 +567,7 @@ static struct health_open_finding *origin_of_hole(struct health *health, const s
 		if (!one)
 			return hole->node->failed ? hole->node->failed :
 			       lost && health_holds_now(health, lost) ? lost : NULL;
-		if (!origin || one->finding.since_us < origin->finding.since_us)
+		if (!origin || one->since.us < origin->since.us)
 			origin = one;
 	}
 	return origin;

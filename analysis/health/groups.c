@@ -84,16 +84,18 @@ static void add_member(struct health *health, struct health_group *group, struct
 	if (first)
 		group->open = health_hold(health, &(struct health_case){
 			.kind = member->kind, .severity = member->severity, .tag = group->tag,
-			.since_wall_us = member->since_us, .cause = member->cause,
-			.at_us = open->held_us, .at_wall_us = member->last_seen_us });
+			.since = open->since, .cause = member->cause,
+			.at = { open->held_us, member->last_seen_us } });
 	else
 		health_set_severity(group->open, member->severity, open->held_us);
 	finding = &group->open->finding;
 	/* It goes on while one of its ports does. */
 	group->open->ended = open->ended && (first || group->open->ended);
 	finding->stopped = member->stopped && (first || finding->stopped);
-	if (first || member->increased_us > finding->increased_us)
+	if (first || open->increased_us > group->open->increased_us) {
+		group->open->increased_us = open->increased_us;
 		finding->increased_us = member->increased_us;
+	}
 	if (open->held_us > group->open->held_us) {
 		group->open->held_us = open->held_us;
 		finding->last_seen_us = member->last_seen_us;

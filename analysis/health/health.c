@@ -201,7 +201,12 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 
 static int64_t held_us(const struct health *health, const struct health_case *what)
 {
-	return what->at_us ? what->at_us : health->now_us;
+	return what->at.us ? what->at.us : health->now_us;
+}
+
+static struct health_time since_of(const struct health *health, const struct health_case *what)
+{
+	return what->since.us ? what->since : health_now(health);
 }
 
 /* A new finding of this case, without its subject. */
@@ -212,8 +217,8 @@ static struct finding make_finding(const struct health *health, const struct hea
 	return (struct finding){
 		.kind = what->kind, .severity = what->severity, .node_guid = node ? node->guid : 0,
 		.port = what->port ? what->port->num : 0, .tag = what->tag,
-		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
-		.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us,
+		.since_us = since_of(health, what).wall_us,
+		.last_seen_us = what->at.us ? what->at.wall_us : health->wall_us,
 		.cause = what->cause, .advice = finding_advice(what->kind, what->severity, what->cause),
 	};
 }
@@ -239,6 +244,7 @@ static struct health_open_finding *open_single(struct health *health, const stru
 	if (!open)
 		return NULL;
 	open->is_new = true;
+	open->since = since_of(health, what);
 	open->severe_us = held_us(health, what);
 	open->opened_us = health->now_us;
 	open->group = group;
@@ -257,7 +263,7 @@ static void hold_single(struct health *health, struct health_open_finding *open,
 	open->restored = open->ended = false;
 	open->held_us = held_us(health, what);
 	open->held_step = health->step;
-	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
+	open->finding.last_seen_us = what->at.us ? what->at.wall_us : health->wall_us;
 	open->finding.number_count = 0;
 	/* An open finding of the other end names that end first. */
 	if (what->link && port->peer && open->finding.node_guid == port->node->guid) {
@@ -292,6 +298,7 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 			health->pending.group = group;
 			health->pending.port = member;
 			health->pending.open.finding = make_finding(health, what);
+			health->pending.open.since = since_of(health, what);
 			health->pending.open.held_us = held_us(health, what);
 			return &health->pending.open;
 		}
@@ -359,14 +366,15 @@ static int64_t recovery_now_us(const struct health *health, const struct health_
 	return open->recovery_us > sweeps_us ? open->recovery_us : sweeps_us;
 }
 
-void health_increase(const struct health *health, struct health_open_finding *open, int64_t last_us,
-		     int64_t last_wall_us, int64_t gap_us)
+void health_increase(const struct health *health, struct health_open_finding *open, struct health_time last,
+		     int64_t gap_us)
 {
 	/* With random increases, one of 150 pauses is that long. */
-	int64_t pause_us = health->now_us - last_us, improbable_us = 5 * gap_us;
+	int64_t pause_us = health->now_us - last.us, improbable_us = 5 * gap_us;
 	int64_t least_us = MINUTE_US > 2 * health->input->interval_us ? MINUTE_US : 2 * health->input->interval_us;
 
-	open->finding.increased_us = last_wall_us;
+	open->increased_us = last.us;
+	open->finding.increased_us = last.wall_us;
 	open->finding.stopped = pause_us >= improbable_us && pause_us >= least_us;
 	open->ended = pause_us >= improbable_us && pause_us >= recovery_now_us(health, open);
 }
@@ -381,7 +389,7 @@ bool health_debounce(struct health *health, struct debounce *debounce, bool bad,
 		return false;
 	}
 	if (!debounce->sweeps++)
-		debounce->bad_wall_us = health->wall_us;
+		debounce->bad = health_now(health);
 	return is_open || (debounce->sweeps >= sweeps && health->now_us - debounce->good_us >= after_us);
 }
 
@@ -419,6 +427,12 @@ static int64_t restart_grace_us(const struct health *health)
 	return sweeps_us > MINUTE_US ? sweeps_us : MINUTE_US;
 }
 
+/* Time since a label of an earlier run; none if the clock was set back since. */
+static int64_t back_us(const struct health *health, int64_t wall_us)
+{
+	return wall_us < health->wall_us ? health->wall_us - wall_us : 0;
+}
+
 /*
  * First step after a restart: only the wall clock is common to both runs. No finding closes before
  * its condition could be detected again, which takes a minute.
@@ -427,12 +441,14 @@ static void start_restored(struct health *health)
 {
 	for (size_t i = 0; health->restored && i < health->open.count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
-		int64_t age_us = health->wall_us - open->finding.last_seen_us;
+		int64_t age_us = back_us(health, open->finding.last_seen_us);
 		int64_t most_us = recovery_now_us(health, open) - restart_grace_us(health);
 
 		if (age_us > most_us && open->finding.kind != FINDING_LINK_FLAPPING)
 			age_us = most_us;
-		open->held_us = health->now_us - (age_us > 0 ? age_us : 0);
+		open->held_us = health->now_us - age_us;
+		open->since = (struct health_time){ health->now_us - back_us(health, open->finding.since_us),
+						    open->finding.since_us };
 		open->severe_us = open->held_us;
 	}
 }

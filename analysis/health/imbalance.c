@@ -108,7 +108,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
 	health_number(open, "harm", result->harmful);
-	health_window(health, open, health->window.start_us, health->window.end_us);
+	health_window(health, open, health->window.start.us, health->window.end_us);
 	health_affected_below(health, open, node);
 }
 
@@ -116,13 +116,13 @@ static void describe(struct health *health, struct health_open_finding *open, co
  * Start of an imbalance: the change of the table, if one was seen. If the change was detected
  * because the load did not match, the share of the new load in its window gives the time.
  */
-static int64_t imbalance_since(const struct health *health, const struct health_node *node)
+static struct health_time imbalance_since(const struct health *health, const struct health_node *node)
 {
-	if (node->shift_wall_us)
-		return node->shift_wall_us;
-	if (node->routes_wall_us && node->routes_wall_us <= health->wall_us)
-		return node->routes_wall_us;
-	return health->window.start_wall_us;
+	if (node->shift.us)
+		return node->shift;
+	if (node->routes_changed.us)
+		return node->routes_changed;
+	return health->window.start;
 }
 
 /*
@@ -175,17 +175,17 @@ static void record_hottest(struct health *health, const struct balance_result *r
 		if (!tracker)
 			continue;
 		if (hottest && !(tracker->hot[direction] & LAST_WINDOWS))
-			tracker->hot_wall_us[direction] = health->window.start_wall_us;
+			tracker->hot_since[direction] = health->window.start;
 		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
 	}
 }
 
 /* Since when the hottest member has been the hottest. */
-static int64_t hot_since(const struct health *health, const struct balance_result *result)
+static struct health_time hot_since(const struct health *health, const struct balance_result *result)
 {
 	const struct health_port *port = health->port_of[result->members[result->hottest].port];
 
-	return port->tracker ? port->tracker->hot_wall_us[result->direction] : health->window.start_wall_us;
+	return port->tracker ? port->tracker->hot_since[result->direction] : health->window.start;
 }
 
 static void hold_group(struct health *health, const struct imbalance *last, const struct balance_result *result,
@@ -206,7 +206,7 @@ static void hold_group(struct health *health, const struct imbalance *last, cons
 	}
 	if (result->harmful && routing)
 		what.severity = FINDING_CRITICAL;
-	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
+	what.since = routing ? imbalance_since(health, node) : hot_since(health, result);
 	describe(health, health_hold(health, &what), result, node);
 }
 
@@ -358,6 +358,7 @@ static void date_shift(struct health *health, struct health_node *node, const st
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	double was = node->suspect_predicted, now = NAN, part;
+	int64_t after_us;
 
 	for (uint32_t i = 0; i < group->count; i++)
 		if (health->port_of[result->members[i].port] == node->suspect)
@@ -366,8 +367,9 @@ static void date_shift(struct health *health, struct health_node *node, const st
 		return;
 	part = (node->suspect_measured - was) / (now - was);
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	node->shift_wall_us = health->window.start_wall_us +
-			       (int64_t)(part_before(node, part) * health->window.window_us);
+	after_us = (int64_t)(part_before(node, part) * health->window.window_us);
+	node->shift = (struct health_time){ health->window.start.us + after_us,
+					    health->window.start.wall_us + after_us };
 }
 
 /* The table was repaired: the condition of a finding ends now, not at the end of the window. */
@@ -394,11 +396,11 @@ static void recheck_groups(struct health *health, const struct imbalance *last)
 
 		if (!node || !node->table_reread || result->direction != BALANCE_XMIT)
 			continue;
-		if (node->suspect && node->routes_wall_us)
+		if (node->suspect && node->routes_changed.us)
 			date_shift(health, node, result);
 		if (result->cause == BALANCE_ROUTING)
 			hold_group(health, last, result, node);
-		else if (node->routes_us == health->now_us)
+		else if (node->routes_changed.us == health->now_us)
 			end_routing(health, result, node);
 	}
 	balance_done(&balance);
@@ -406,7 +408,7 @@ static void recheck_groups(struct health *health, const struct imbalance *last)
 
 static void record_table_read(struct health *health, struct imbalance *last, struct health_node *node)
 {
-	bool changed = node->routes_us == health->now_us;
+	bool changed = node->routes_changed.us == health->now_us;
 
 	health->first_table_read |= node->read_us == HEALTH_LONG_AGO;
 	node->read_us = health->now_us;
@@ -433,9 +435,8 @@ static void sweep(struct health *health, void *state)
 		node = health_find_node(health, input->routes_changed_guids[i]);
 		if (!node)
 			continue;
-		node->routes_us = health->now_us;
-		node->routes_wall_us = health->wall_us;
-		node->shift_wall_us = 0;
+		node->routes_changed = health_now(health);
+		node->shift.us = 0;
 		node->table_reread = last->table_reread = health_find(health, FINDING_UPLINK_IMBALANCE, node, 0,
 								      BALANCE_XMIT + 1) || last->table_reread;
 	}

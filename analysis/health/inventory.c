@@ -251,7 +251,7 @@ static void set_link(struct health *health, struct health_port *port, bool up)
 		port->changed_us = health->last_us;
 	else
 		port->changed_us = was == LINK_IS_DOWN || health->step ? health->now_us : HEALTH_LONG_AGO;
-	port->changed_wall_us = health->wall_us;
+	port->began = health_now(health);
 }
 
 /* Update a port from this fabric. */

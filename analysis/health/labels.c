@@ -111,7 +111,7 @@ struct health_open_finding *health_hold_set(struct health *health, const struct 
 	wide.node = guid ? set->first->node : NULL;
 	wide.port = port ? set->first : NULL;
 	if (open) {
-		wide.since_wall_us = open->finding.since_us;
+		wide.since = open->since;
 		if (open->finding.node_guid != guid || open->finding.port != port)
 			health_drop(open);
 	}

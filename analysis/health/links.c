@@ -60,7 +60,7 @@ static void hold_down(struct health *health, const struct health_port *port)
 		percent = uplinks_down_percent(port->node);
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DOWN, .severity = trunk && percent >= limit ? FINDING_CRITICAL : FINDING_WARNING,
-		.port = port, .link = true, .either_end = true, .since_wall_us = down->changed_wall_us,
+		.port = port, .link = true, .either_end = true, .since = down->began,
 		.cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
 	health_duration(down_us, since);
 	if (uplink)
@@ -203,7 +203,7 @@ static void update_degraded(struct health *health, struct health_port *port, con
 		/* The collector may start with the fabric: links become Active in the seconds after. */
 		port->degraded_us = health->step || port->degraded == DEGRADED_NOT_ACTIVE ? health->now_us :
 			HEALTH_LONG_AGO;
-		port->degraded_wall_us = health->wall_us;
+		port->degraded_since = health_now(health);
 	}
 }
 
@@ -268,7 +268,7 @@ static void hold_degraded(struct health *health, struct health_port *port)
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DEGRADED,
 		.severity = health_is_trunk(port) ? FINDING_CRITICAL : FINDING_WARNING,
-		.since_wall_us = port->degraded_wall_us, .cause = causes[port->degraded],
+		.since = port->degraded_since, .cause = causes[port->degraded],
 		.port = port, .link = true, .either_end = true,
 		.equal = (uint64_t)port->degraded << 32 | (uint64_t)rates.width << 24 | (uint64_t)rates.speed << 16 |
 			 (uint64_t)rates.best_width << 8 | rates.best_speed });
@@ -300,7 +300,7 @@ static void hold_not_active(struct health *health, const struct health_port *por
 			  health_is_charged(health, port))))
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_LINK_NOT_ACTIVE, .severity = FINDING_WARNING, .since_wall_us = port->degraded_wall_us,
+		.kind = FINDING_LINK_NOT_ACTIVE, .severity = FINDING_WARNING, .since = port->degraded_since,
 		.port = port, .link = true, .either_end = true, .cause = "subnet-manager" });
 	health_text(open, TENSE("has", "had") " been in state %s for %s: up, but not set to Active by the subnet "
 		    "manager", port_state_name(is_not_active(a) ? a->state : b->state),
@@ -345,7 +345,7 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 	unsigned day = count_flaps(health, end, FLAPS_LAST_US), hour = count_flaps(health, port, HOUR_US);
 	unsigned far_hour = count_flaps(health, port->peer, HOUR_US);
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, port);
-	const struct health_flap *flaps;
+	const struct health_time *flaps;
 
 	if (!day || (!may_report_flaps(health, end, day >= limits->warning) && !open))
 		return;
@@ -357,14 +357,13 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_FLAPPING,
 		.severity = hour >= limits->critical ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
-		.link = true, .either_end = true, .since_wall_us = flaps[day - 1].wall_us,
-		.at_us = flaps[0].us, .at_wall_us = flaps[0].wall_us, .cause = "cable" });
+		.link = true, .either_end = true, .since = flaps[day - 1], .at = flaps[0], .cause = "cable" });
 	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
 		    "threshold: %.0f in 24 h", day, day == FLAPS_MAX ? " or more" : "", hour,
 		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);
-	health_increase(health, open, flaps[0].us, flaps[0].wall_us,
+	health_increase(health, open, flaps[0],
 			day > 1 ? (flaps[0].us - flaps[day - 1].us) / (day - 1) : 0);
 }
 

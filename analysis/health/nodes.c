@@ -18,7 +18,8 @@ struct host_hcas {
 	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
 	uint32_t behind_isolated;          /* their leaf is isolated, too */
 	struct health_node *first;     /* with the lowest GUID, or NULL */
-	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
+	int64_t last_us;               /* of the last failure */
+	struct health_time first_recent;
 };
 
 /* A discovery found the node; that a link is up is known from either end. */
@@ -50,7 +51,7 @@ static void mark_isolated(const struct health *health, struct health_node *node)
 			port = port->peer;
 		if (port->changed_us >= node->isolated_us) {
 			node->isolated_us = port->changed_us;
-			node->isolated_wall_us = port->changed_wall_us;
+			node->isolated_since = port->began;
 		}
 	}
 	node->isolated = down && !up;
@@ -121,8 +122,8 @@ static struct host_hcas count_hcas(const struct health *health, const struct hea
 		if (!node->isolated || hcas.last_us - node->isolated_us > health->settings.restart_within_us)
 			continue;
 		hcas.recent++;
-		if (!hcas.wall_us || node->isolated_wall_us < hcas.wall_us)
-			hcas.wall_us = node->isolated_wall_us;
+		if (!hcas.first_recent.us || node->isolated_since.us < hcas.first_recent.us)
+			hcas.first_recent = node->isolated_since;
 		leaf = leaf_of(node);
 		hcas.behind_isolated += leaf && leaf->isolated;
 	}
@@ -140,13 +141,13 @@ static void update_host(struct health *health, struct health_host *host)
 	if (down && !host->down) {
 		host->down = true;
 		host->down_us = hcas.last_us;
-		host->down_wall_us = hcas.wall_us;
+		host->down_since = hcas.first_recent;
 		health_forget_host(health, host);
 	} else if (host->down && hcas.cabled && hcas.isolated < hcas.cabled) {
 		host->down = false;
 		host->rack_guid = 0;
 		host->restart_us = host->behind_isolated ? HEALTH_LONG_AGO : health->now_us;
-		host->restart_wall_us = host->down_wall_us;
+		host->restart_since = host->down_since;
 		host->charge_until_us = health->now_us + health->settings.restart_charge_us;
 	}
 	host->behind_isolated = host->down && hcas.recent && hcas.behind_isolated == hcas.recent;
@@ -242,7 +243,8 @@ static void find_isolated(struct health *health)
 struct cluster {
 	uint32_t switches, hosts;
 	const struct health_node *lead; /* switch of the lowest tier, then of the lowest GUID */
-	int64_t last_us, wall_us;
+	int64_t last_us;
+	struct health_time since;
 };
 
 static bool leads(const struct health_node *node, const struct health_node *other)
@@ -270,8 +272,8 @@ static struct cluster view_cluster(struct health *health, const struct health_no
 			cluster.lead = node;
 		if (node->isolated_us > cluster.last_us)
 			cluster.last_us = node->isolated_us;
-		if (!cluster.wall_us || node->isolated_wall_us < cluster.wall_us)
-			cluster.wall_us = node->isolated_wall_us;
+		if (!cluster.since.us || node->isolated_since.us < cluster.since.us)
+			cluster.since = node->isolated_since;
 	}
 	return cluster;
 }
@@ -296,7 +298,7 @@ static void hold_switches(struct health *health, const struct health_node *root)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead,
-		.since_wall_us = cluster.wall_us, .cause = cluster.switches > 1 ? "rack" : "switch" });
+		.since = cluster.since, .cause = cluster.switches > 1 ? "rack" : "switch" });
 	health_duration(down_us, since);
 	if (cluster.switches > 1 || cluster.hosts)
 		health_text(open,
@@ -393,8 +395,9 @@ static void claim_rack(struct health *health, const struct health_node *root)
 /* Report all hosts of a leaf that failed together. */
 static void hold_rack(struct health *health, const struct health_node *leaf, uint8_t tag)
 {
-	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
+	int64_t last_us = HEALTH_LONG_AGO;
 	struct health_open_finding *open;
+	struct health_time began = { 0 };
 	uint32_t hosts = 0;
 	char since[32];
 
@@ -406,14 +409,14 @@ static void hold_rack(struct health *health, const struct health_node *leaf, uin
 		hosts++;
 		if (host->down_us > last_us)
 			last_us = host->down_us;
-		if (!wall_us || host->down_wall_us < wall_us)
-			wall_us = host->down_wall_us;
+		if (!began.us || host->down_since.us < began.us)
+			began = host->down_since;
 	}
 	if (health->now_us - last_us < health->settings.down_after_us)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = leaf, .tag = tag,
-		.since_wall_us = wall_us, .cause = "rack" });
+		.since = began, .cause = "rack" });
 	health_subject(open, "hosts of %s", leaf->name);
 	health_text(open,
 		    "%u hosts of %s (threshold %u) went down together and " TENSE("have been", "were") " down for %s; "
@@ -465,7 +468,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 	open = health_hold(health, &(struct health_case){
 		.kind = missing ? FINDING_NODE_MISSING : FINDING_HOST_RESTART,
 		.severity = missing ? FINDING_WARNING : FINDING_INFO, .node = hcas.first,
-		.since_wall_us = host->down ? host->down_wall_us : host->restart_wall_us, .cause = "host",
+		.since = host->down ? host->down_since : host->restart_since, .cause = "host",
 		.subject = host->name });
 	health_duration(down_us, since);
 	if (missing) {

@@ -112,10 +112,10 @@ static double relative(const struct rails *rails, const struct rails_in_use *in_
 	return middle > 0 ? rails->ports[in_use->first + rail].bytes / middle : NAN;
 }
 
-static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us, bool bit)
+static void shift(struct health *health, uint32_t *mask, struct health_time *since, bool bit)
 {
 	if (bit && !(*mask & ((1u << RAIL_WINDOWS) - 1)))
-		*since_wall_us = health->window.start_wall_us;
+		*since = health->window.start;
 	*mask = *mask << 1 | bit;
 }
 
@@ -127,7 +127,7 @@ static void hold_imbalance(struct health *health, const struct health_port *port
 	double own = 100 * relative(rails, in_use, rail);
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .port = port,
-		.link = true, .since_wall_us = port->tracker->rail_wall_us, .cause = "host" });
+		.link = true, .since = port->tracker->rail_since, .cause = "host" });
 
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
@@ -136,7 +136,7 @@ static void hold_imbalance(struct health *health, const struct health_port *port
 		    100 * others, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
 	health_number(open, "of_other_rails_percent", own);
 	health_number(open, "like_hosts_percent", 100 * others);
-	health_window(health, open, health->window.start_us, health->window.end_us);
+	health_window(health, open, health->window.start.us, health->window.end_us);
 }
 
 /*
@@ -163,7 +163,7 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 
 		if (!tracker)
 			continue;
-		shift(health, &tracker->rail_off, &tracker->rail_wall_us, off);
+		shift(health, &tracker->rail_off, &tracker->rail_since, off);
 		windows = bits(tracker->rail_off & ((1u << RAIL_WINDOWS) - 1));
 		if (windows >= RAIL_WINDOWS_OFF ||
 		    (tracker->rail_off & RAIL_LAST_WINDOWS &&
@@ -209,7 +209,7 @@ static void hold_unused(struct health *health, const struct rail_port *at, const
 	char used[40];
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .port = port,
-		.link = true, .since_wall_us = port->tracker->unused_wall_us, .cause = "host" });
+		.link = true, .since = port->tracker->unused_since, .cause = "host" });
 
 	health_subject(open, "%s rail %s", host, rail);
 	health_text(open,
@@ -218,7 +218,7 @@ static void hold_unused(struct health *health, const struct rail_port *at, const
 		    write_used(at->used, used), host, others, ALIKE_LEAST);
 	health_number(open, "like_hosts", (double)others);
 	health_number(open, "utilization_percent", 100 * at->used);
-	health_window(health, open, health->window.start_us, health->window.end_us);
+	health_window(health, open, health->window.start.us, health->window.end_us);
 }
 
 static void check_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
@@ -241,7 +241,7 @@ static void check_unused(struct health *health, const struct rails *rails, size_
 			tracker = unused ? health_track(health, port) : port->tracker;
 			if (!tracker)
 				continue;
-			shift(health, &tracker->unused, &tracker->unused_wall_us, unused);
+			shift(health, &tracker->unused, &tracker->unused_since, unused);
 			if (bits(tracker->unused & ((1u << RAIL_WINDOWS) - 1)) == RAIL_WINDOWS ||
 			    (unused && health_find(health, FINDING_NIC_UNUSED, port->node, port->num, 0)))
 				hold_unused(health, &rails->ports[in_use->first + r], shape->hosts[in_use->host].name,
@@ -280,7 +280,7 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 		    TENSE("are", "were") " in use", busy,
 		    shape->rails[r].name, bits(compute) - 1);
 	health_number(open, "busy_hosts", (double)busy);
-	health_window(health, open, health->window.start_us, health->window.end_us);
+	health_window(health, open, health->window.start.us, health->window.end_us);
 }
 
 /* Number of hosts that use exactly these rails. */
@@ -300,7 +300,7 @@ static void hold_idle(struct health *health, const struct health_host *host, con
 	char used[40];
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first,
-		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
+		.since = host->idle_since, .cause = "idle", .subject = host->name });
 
 	for (size_t r = 0; r < rails->rails; r++)
 		if (in_use->known & UINT64_C(1) << r)
@@ -311,7 +311,7 @@ static void hold_idle(struct health *health, const struct health_host *host, con
 		    " another network", write_used(most, used), peers);
 	health_number(open, "like_hosts", peers);
 	health_number(open, "utilization_percent", 100 * most);
-	health_window(health, open, health->window.start_us, health->window.end_us);
+	health_window(health, open, health->window.start.us, health->window.end_us);
 	health_affected_host(open, host->name);
 }
 
@@ -342,7 +342,7 @@ static void record_busy(struct health *health, const struct rails *rails, const 
 		return;
 	}
 	if (!host->idle_windows)
-		host->idle_wall_us = health->window.start_wall_us;
+		host->idle_since = health->window.start;
 	host->idle_windows += host->idle_windows < IDLE_WINDOWS_MOST;
 	stopped[host->idle_windows] += host->busy_windows == BUSY_WINDOWS;
 }

@@ -28,8 +28,8 @@ static void record(struct health *health, struct resets *state, struct health_po
 {
 	struct health_resets *series = &port->resets;
 
-	if (!port->reset_wall_us)
-		port->reset_wall_us = health->wall_us;
+	if (!port->first_reset.us)
+		port->first_reset = health_now(health);
 	if (!state->pending_us)
 		state->pending_us = health->now_us;
 	state->last_us = health->now_us;
@@ -151,7 +151,7 @@ static void check_repeated(struct health *health, const struct resets *state)
 	if (all.repeated || (open && !open->restored && all.ports.count)) {
 		open = health_hold_set(health, &(struct health_case){
 			.kind = FINDING_COUNTERS_CLEARED, .severity = FINDING_WARNING, .tag = REPEATED_TAG,
-			.since_wall_us = health->wall_us - (health->now_us - all.since_us), .cause = "repeated" },
+			.since = health_before(health, health->now_us - all.since_us), .cause = "repeated" },
 			&all.ports);
 		describe(health, open, &all);
 		drop_single(health, &open->finding);
@@ -168,7 +168,7 @@ static void check_repeated(struct health *health, const struct resets *state)
 static void report_single(struct health *health, struct resets *state)
 {
 	const struct health_open_finding *repeated = health_find_tag(health, FINDING_COUNTERS_CLEARED, REPEATED_TAG);
-	int64_t since_wall_us = INT64_MAX;
+	struct health_time since = { .us = INT64_MAX };
 	struct health_open_finding *open;
 	struct health_set ports = { 0 };
 
@@ -176,29 +176,29 @@ static void report_single(struct health *health, struct resets *state)
 		return;
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
 		if (repeated && (repeated->restored || port->resets.count >= 2))
-			port->reset_wall_us = 0;
-		if (!port->reset_wall_us)
+			port->first_reset.us = 0;
+		if (!port->first_reset.us)
 			continue;
 		health_set_add(&ports, port);
-		if (port->reset_wall_us < since_wall_us)
-			since_wall_us = port->reset_wall_us;
+		if (port->first_reset.us < since.us)
+			since = port->first_reset;
 	}
 	if (ports.count >= MANY_CLEARED) {
 		open = health_hold_set(health, &(struct health_case){
-			.kind = FINDING_COUNTERS_CLEARED, .severity = FINDING_INFO, .since_wall_us = since_wall_us,
+			.kind = FINDING_COUNTERS_CLEARED, .severity = FINDING_INFO, .since = since,
 			.cause = "external" }, &ports);
 		health_text(open, "counters of %u ports were reset externally within a minute (ibwire clear, "
 			    "perfquery), or a device restarted", ports.count);
 		health_number(open, "ports", ports.count);
 	}
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
-		if (port->reset_wall_us && ports.count < MANY_CLEARED)
+		if (port->first_reset.us && ports.count < MANY_CLEARED)
 			health_text(health_hold(health, &(struct health_case){
 					.kind = FINDING_COUNTERS_CLEARED, .severity = FINDING_INFO, .port = port,
-					.since_wall_us = port->reset_wall_us, .cause = "external" }),
+					.since = port->first_reset, .cause = "external" }),
 				    "counters were reset externally (ibwire clear, perfquery), or the device "
 				    "restarted");
-		port->reset_wall_us = 0;
+		port->first_reset.us = 0;
 	}
 	state->pending_us = 0;
 }

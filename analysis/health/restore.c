@@ -37,8 +37,9 @@ static struct health_node *restore_far_end(struct health *health, const struct f
 }
 
 /* Restore a down link that the fabric does not contain: the finding has both of its ends. */
-static void restore_link(struct health *health, const struct finding *finding)
+static void restore_link(struct health *health, const struct health_open_finding *open)
 {
+	const struct finding *finding = &open->finding;
 	struct health_node *node = health_find_node(health, finding->node_guid);
 	struct health_node *far = health_find_node(health, finding->peer_guid);
 	struct health_port *port, *peer;
@@ -56,8 +57,8 @@ static void restore_link(struct health *health, const struct finding *finding)
 	port->peer = peer;
 	peer->peer = port;
 	port->link = peer->link = LINK_IS_DOWN;
-	port->changed_us = peer->changed_us = health->now_us - (health->wall_us - finding->since_us);
-	port->changed_wall_us = peer->changed_wall_us = finding->since_us;
+	port->changed_us = peer->changed_us = open->since.us;
+	port->began = peer->began = open->since;
 	health->down_ports += 2;
 }
 
@@ -105,32 +106,33 @@ static void restore_count(struct health *health, const struct health_count *coun
 }
 
 /* Continue the time and the number of sweeps without a response. */
-static void restore_silence(struct health *health, const struct finding *finding)
+static void restore_silence(struct health *health, const struct health_open_finding *open)
 {
-	double sweeps = number_of(finding, "silent_sweeps", 1);
-	struct health_node *node = health_find_node(health, finding->node_guid);
+	double sweeps = number_of(&open->finding, "silent_sweeps", 1);
+	struct health_node *node = health_find_node(health, open->finding.node_guid);
 
-	if (finding->since_us > health->wall_us || !node)
+	if (!node)
 		return;
 	node->silence = (struct debounce){
 		.sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1,
-		.good_us = health->now_us - (health->wall_us - finding->since_us),
-		.bad_wall_us = finding->since_us,
+		.good_us = open->since.us,
+		.bad = open->since,
 	};
 }
 
 void health_restore_state(struct health *health)
 {
 	for (size_t i = 0; i < health->open.count; i++) {
-		const struct finding *finding = health->open.list[i];
+		const struct health_open_finding *open = health_open_at(health, i);
+		const struct finding *finding = &open->finding;
 
 		health_restore_group(health, finding);
 		if (finding->kind == FINDING_LINK_DOWN)
-			restore_link(health, finding);
+			restore_link(health, open);
 		else if (finding->kind == FINDING_NODE_MISSING || finding->kind == FINDING_HOST_RESTART)
 			restore_node(health, finding);
 		else if (finding->kind == FINDING_NODE_SILENT)
-			restore_silence(health, finding);
+			restore_silence(health, open);
 	}
 	for (size_t i = 0; i < health->count_count; i++)
 		restore_count(health, &health->counts[i]);
@@ -167,7 +169,7 @@ static void restart_to_missing(struct health *health, struct health_open_finding
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = node,
-		.since_wall_us = restart->finding.since_us, .cause = "host", .subject = restart->finding.subject });
+		.since = restart->since, .cause = "host", .subject = restart->finding.subject });
 
 	health_drop(restart);
 	open->restored = true;
@@ -186,7 +188,7 @@ void health_restored_nodes(struct health *health)
 		struct health_open_finding *open = health_open_at(health, i);
 		const struct finding *finding = &open->finding;
 		const struct health_node *node = health_find_node(health, finding->node_guid);
-		int64_t gone_us = health->wall_us - finding->since_us;
+		int64_t gone_us = health->now_us - open->since.us;
 
 		if (!open->restored || !node || gone_us >= health->settings.forget_us ||
 		    (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART))

@@ -276,7 +276,7 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 	int64_t silent_us = health->now_us - node->silence.good_us;
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_SILENT, .severity = position >= IS_SWITCH ? FINDING_CRITICAL : FINDING_WARNING,
-		.node = node, .since_wall_us = node->silence.bad_wall_us, .cause = positions[position].cause,
+		.node = node, .since = node->silence.bad, .cause = positions[position].cause,
 		.subject = position == IS_HOST ? host : NULL });
 	const char *advice = positions[position].advice;
 	char since[32], hidden[160];
@@ -413,7 +413,7 @@ static void check_coverage(struct health *health, struct silent *silent)
 	cause = coverage_cause(health, missing, unread);
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_COVERAGE, .severity = percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.since_wall_us = silent->coverage.bad_wall_us, .cause = cause });
+		.since = silent->coverage.bad, .cause = cause });
 	if (!strcmp(cause, "hcas-silent"))
 		snprintf(reason, sizeof(reason), TENSE("switches respond and HCAs do not: a PM_Key is set, or this "
 			 "host is", "switches responded and HCAs did not: a PM_Key was set, or this host was")

@@ -27,10 +27,14 @@ enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
 enum health_link { LINK_NEVER_UP, LINK_IS_UP, LINK_IS_DOWN };
 enum health_degraded { DEGRADED_NO, DEGRADED_WIDTH, DEGRADED_SPEED, DEGRADED_BY_CONFIG, DEGRADED_NOT_ACTIVE };
 
+/* A moment: @us is compared; @wall_us is what the wall clock showed then, a label: it may be set back. */
+struct health_time { int64_t us, wall_us; };
+
 /* A condition that must last for some sweeps and some time before it is reported. */
 struct debounce {
 	unsigned sweeps;              /* consecutive bad ones */
-	int64_t good_us, bad_wall_us; /* last good sweep, 0: none yet; first bad one since */
+	int64_t good_us;              /* last good sweep, 0: none yet */
+	struct health_time bad;       /* first bad one since */
 };
 
 /* Number of kinds of findings of which many equal ones are one finding (groups.c); at most 16. */
@@ -57,10 +61,11 @@ struct health_port {
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	float moves[2], mean[2];      /* sent, received, bytes/s: in this step, or NAN; over minutes (traffic.c) */
 	struct balance_load load;     /* sums over the current window; stall in us */
-	int64_t degraded_us, degraded_wall_us;
+	int64_t degraded_us;          /* LONG_AGO: at the first sight */
+	struct health_time degraded_since;
 	int64_t changed_us;           /* up: since when; down: when it was last seen up */
-	int64_t changed_wall_us;      /* of the first sweep in that state */
-	int64_t reset_wall_us;        /* reset of its counters that was not reported yet; 0: none */
+	struct health_time began;     /* of the first sweep in that state */
+	struct health_time first_reset; /* reset of its counters that was not reported yet; 0: none */
 	struct health_resets {        /* the resets that follow each other (resets.c) */
 		int64_t first_us, last_us;
 		uint32_t count;       /* 0: none */
@@ -87,7 +92,8 @@ struct health_node {
 	/* Set at the node that represents a cluster; racks: number of its hosts that already belong to a rack. */
 	uint32_t cluster_switches, cluster_hosts, cluster_racks;
 	struct health_node *isolated_hca; /* of a leaf: an isolated HCA behind it, or NULL */
-	int64_t isolated_us, isolated_wall_us;
+	int64_t isolated_us;
+	struct health_time isolated_since;
 
 	/* silent.c: */
 	uint32_t polled, responded, unread; /* ports, in this step */
@@ -103,10 +109,11 @@ struct health_node {
 	bool cut;                     /* cannot be reached, whether it works or not */
 
 	/* Forwarding table (fabric_wide.c, imbalance.c): */
-	int64_t hole_us, hole_wall_us; /* since when routes end here; 0: they do not */
+	int64_t hole_us;              /* when routes were found to end here; 0: they do not */
+	struct health_time hole_since; /* when they began to */
 	uint64_t hole_check;          /* step in which routes were last seen to end here */
-	int64_t routes_us, routes_wall_us; /* last change that was seen; 0: none */
-	int64_t shift_wall_us;        /* time of that change as inferred from the load; 0: unknown */
+	struct health_time routes_changed; /* last change that was seen; 0: none */
+	struct health_time shift;     /* time of that change as inferred from the load; 0: unknown */
 	struct health_port *suspect;  /* carries load that the known tables do not explain, or NULL */
 	double suspect_measured, suspect_predicted;
 	/* Mean load of its group in that window and in the window before; 0: unknown. */
@@ -125,9 +132,11 @@ struct health_host {
 	struct health_node *first;
 	bool down;
 	bool behind_isolated;         /* down because all of its leaves are */
-	int64_t down_us, down_wall_us; /* when it was last seen up */
+	int64_t down_us;              /* when it was last seen up */
+	struct health_time down_since;
 	int64_t charge_until_us;      /* errors of its leaf ports are attributed to its restart until then */
-	int64_t restart_us, restart_wall_us; /* last restart that was seen; LONG_AGO: none */
+	struct health_time restart_since; /* begin of that restart */
+	int64_t restart_us;           /* last restart that was seen; LONG_AGO: none */
 	uint64_t affected_pass;       /* health->affected_pass when it was last added to a finding */
 	uint8_t rack_tag;
 	uint64_t rack_guid;           /* it failed with others: node of that finding; 0: alone */
@@ -136,7 +145,7 @@ struct health_host {
 	uint64_t rails_used;          /* in its last busy windows */
 	uint32_t peers;               /* hosts that used the same rails */
 	uint16_t busy_windows, idle_windows;
-	int64_t idle_wall_us;
+	struct health_time idle_since;
 };
 
 /* Counts of the recent past in buckets of equal length. */
@@ -146,8 +155,8 @@ struct health_ring {
 	uint64_t total;               /* of all buckets: most rings are empty */
 	uint32_t count[RING_BUCKETS];
 	uint16_t sweeps[RING_BUCKETS]; /* with a count above 0 */
-	int64_t since_us, since_wall_us; /* first count since the ring was empty */
-	int64_t last_us, last_wall_us; /* last count */
+	struct health_time since;     /* first count since the ring was empty */
+	struct health_time last;      /* last count */
 };
 
 /* The rings of a tracker; counters.c has their counters and lengths. */
@@ -169,23 +178,25 @@ struct health_tracker {
 	int64_t flap_since_us;        /* flaps are above the threshold since; LONG_AGO: they are not */
 	int64_t edge_since_us;        /* errors of a host link are above the threshold since; LONG_AGO */
 	bool reportable;              /* errors above the threshold may be reported in this step */
-	struct health_flap { int64_t us, wall_us; } flaps[FLAPS_MAX]; /* newest first; LONG_AGO: none */
+	struct health_time flaps[FLAPS_MAX]; /* newest first; LONG_AGO: none */
 	/* One bit for each of the last windows, newest in bit 0. */
 	uint32_t stalled, stalled_critical, rail_off, unused;
-	int64_t rail_wall_us, unused_wall_us; /* start of the first of those windows */
+	struct health_time rail_since, unused_since; /* start of the first of those windows */
 	uint32_t hot[2];              /* hottest member of an uneven group, by enum balance_direction */
-	int64_t hot_wall_us[2];
+	struct health_time hot_since[2];
 	int64_t harm_us;              /* last window in which it was the hottest of its group, with harm */
 	int64_t stall_us;             /* end of the window of the newest bit of stalled */
 	int64_t awaited_us;           /* end of the last window in which others stalled for it because it was full */
 	double awaited_stall;         /* how long, 0..1 */
 	bool is_full;                 /* in the last active window */
-	int64_t stall_wall_us;        /* start of the first stalled window */
+	struct health_time stall_since; /* start of the first stalled window */
 	double stall_percent;         /* of the last stalled window */
 };
 
 struct health_open_finding {
 	struct finding finding;       /* must be first */
+	struct health_time since;     /* its label is finding.since_us */
+	int64_t increased_us;         /* that of finding.increased_us */
 	int64_t held_us;              /* last time that it held */
 	uint64_t held_step;           /* last step in which a rule held it */
 	char past[320];               /* its text in the past tense; "": text of an earlier run */
@@ -277,7 +288,8 @@ struct health {
 		struct balance_load *loads; /* by port of the fabric */
 		uint64_t generation;        /* of that fabric */
 		double window_us;
-		int64_t start_us, start_wall_us, end_us;
+		struct health_time start;
+		int64_t end_us;
 		uint64_t step;              /* in which it ended */
 	} window;
 
@@ -309,6 +321,17 @@ struct health {
 
 /* health.c */
 
+/* health_before - the moment @ago_us before this step, by the present wall clock. */
+static inline struct health_time health_before(const struct health *health, int64_t ago_us)
+{
+	return (struct health_time){ health->now_us - ago_us, health->wall_us - ago_us };
+}
+
+static inline struct health_time health_now(const struct health *health)
+{
+	return health_before(health, 0);
+}
+
 /* A finding as a rule sees it in this step; fields that are 0 or NULL do not apply. */
 struct health_case {
 	enum finding_kind kind;
@@ -318,8 +341,8 @@ struct health_case {
 	bool link;             /* the port with its peer: names both, and the affected hosts */
 	bool either_end;       /* an open finding at the peer is the same finding */
 	uint8_t tag;
-	int64_t since_wall_us; /* used when the finding opens */
-	int64_t at_us, at_wall_us; /* when it held; 0: now */
+	struct health_time since; /* used when the finding opens; 0: now */
+	struct health_time at; /* when it held; 0: now */
 	const char *cause;
 	const char *subject;   /* NULL: the name of the link, port or node, else "fabric" */
 	uint64_t equal;        /* findings of ports are equal only with the same value (struct health_group) */
@@ -376,11 +399,11 @@ void health_window(const struct health *health, struct health_open_finding *open
 
 /*
  * health_increase - add when the count of a finding last increased: decides whether it has stopped, and is clearing
- * @last_us, @last_wall_us:  that time
+ * @last:    that time
  * @gap_us:  mean time between two increases
  */
-void health_increase(const struct health *health, struct health_open_finding *open, int64_t last_us,
-		     int64_t last_wall_us, int64_t gap_us);
+void health_increase(const struct health *health, struct health_open_finding *open, struct health_time last,
+		     int64_t gap_us);
 
 /*
  * health_debounce - record whether a condition holds in this sweep
@@ -538,11 +561,12 @@ struct health_open_finding *health_link_root(struct health *health, const struct
 
 /*
  * health_event_root - what failed when something happened: the oldest of those within two minutes, or NULL
+ * @since_us: when it happened
  * @event: what happened: other traffic explains neither new tables nor a new topology, and a subnet manager routes
  *         around switches and the links between them only
  */
 enum health_event { EVENT_CHANGED, EVENT_REROUTED, EVENT_TRAFFIC_FELL };
-struct health_open_finding *health_event_root(const struct health *health, int64_t since_wall_us,
+struct health_open_finding *health_event_root(const struct health *health, int64_t since_us,
 					      enum health_event event);
 
 /* nodes.c: health_cluster - the node that represents those that failed with an isolated node. */

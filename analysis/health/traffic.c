@@ -52,7 +52,7 @@ struct subject {
 	double before, after;        /* the mean when it fell, and what is left, bytes per second */
 	unsigned known, ports;
 	int64_t active_us;           /* since when its mean is that of an active subject; 0: it is idle */
-	int64_t low_us, low_wall_us; /* since when it is low; 0: it is not */
+	struct health_time low;      /* since when it is low; 0: it is not */
 	bool brief;                  /* it was active for a moment only before: reported beside a fault only */
 	bool by_fault;               /* something failed at that time */
 	int64_t quiet_us;            /* since when it is low, also after its mean became as low; 0: it is not */
@@ -62,7 +62,7 @@ struct subject {
 /* What fell together: its text is that of the moment in which it was found. */
 struct fall {
 	uint8_t scope, tag;          /* 0: not used */
-	int64_t began_us, began_wall_us;
+	struct health_time began;
 	char subject[100], text[240];
 	bool job_ended;
 	double before, after, back;  /* bytes per second; back: of the subjects that are not low any more */
@@ -189,10 +189,9 @@ static void end_quiet(const struct health *health, struct subject *subject)
 
 static void begin_low(const struct health *health, struct subject *subject, const struct moved *sum, unsigned way)
 {
-	subject->low_us = health->now_us;
+	subject->low = health_now(health);
 	if (!subject->quiet_us)
 		subject->quiet_us = health->now_us;
-	subject->low_wall_us = health->wall_us;
 	subject->brief = health->now_us - subject->active_us < KNOWN_AFTER_US;
 	subject->by_fault = subject->of_jobs = false;
 	subject->before = sum->mean[way];
@@ -213,15 +212,15 @@ static void step_subject(const struct health *health, struct traffic *state, str
 		subject->pause_us = 0;
 	if (subject->quiet_us && now >= BACK * subject->before)
 		end_quiet(health, subject);
-	if (!subject->low_us && known && now < LOW * sum->mean[way])
+	if (!subject->low.us && known && now < LOW * sum->mean[way])
 		begin_low(health, subject, sum, way);
 	subject->after = now;
 	/* The traffic is back, its mean has become as low, or it is not known. */
-	if (!subject->low_us || (known && now <= BACK * sum->mean[way]))
+	if (!subject->low.us || (known && now <= BACK * sum->mean[way]))
 		return;
 	for (unsigned i = 0; i < FALLS_MAX && subject->tag; i++)
 		state->falls[i].back += state->falls[i].tag == subject->tag ? now : 0;
-	subject->low_us = 0;
+	subject->low.us = 0;
 	subject->tag = 0;
 }
 
@@ -376,12 +375,12 @@ static bool is_covered(const struct health *health, const struct traffic *state,
 
 static bool is_new(const struct health *health, const struct traffic *state, struct subject *subject, bool by_fault)
 {
-	return subject->low_us && (!subject->brief || by_fault) && !subject->tag && !is_covered(health, state, subject);
+	return subject->low.us && (!subject->brief || by_fault) && !subject->tag && !is_covered(health, state, subject);
 }
 
-static bool fell_by_fault(const struct health *health, int64_t wall_us)
+static bool fell_by_fault(const struct health *health, struct health_time since)
 {
-	return health_event_root(health, wall_us, EVENT_TRAFFIC_FELL) != NULL;
+	return health_event_root(health, since.us, EVENT_TRAFFIC_FELL) != NULL;
 }
 
 /* It is low for long enough, and without a fault for longer than its pauses are. */
@@ -391,11 +390,11 @@ static bool is_due(const struct health *health, const struct traffic *state, str
 									   LOW_AFTER_US;
 	bool by_fault;
 
-	if (!subject->low_us || health->now_us - subject->low_us < least_us)
+	if (!subject->low.us || health->now_us - subject->low.us < least_us)
 		return false;
-	by_fault = fell_by_fault(health, subject->low_wall_us);
+	by_fault = fell_by_fault(health, subject->low);
 	return is_new(health, state, subject, by_fault) &&
-	       (by_fault || health->now_us - subject->low_us >= 2 * subject->pause_us);
+	       (by_fault || health->now_us - subject->low.us >= 2 * subject->pause_us);
 }
 
 static const char *name_of(const struct subject *subject)
@@ -452,24 +451,23 @@ static void describe(const struct traffic *state, struct fall *fall, const struc
 /* All that fell at the same time is one finding. */
 static void begin_fall(struct health *health, struct traffic *state, const struct subject *due)
 {
-	const int64_t low_us = due->low_us;
+	const int64_t low_us = due->low.us;
 	struct fall *fall = &state->falls[0];
-	bool by_fault = fell_by_fault(health, due->low_wall_us);
+	bool by_fault = fell_by_fault(health, due->low);
 	unsigned known = 0, ports = 0;
 
 	for (unsigned i = 1; i < FALLS_MAX && fall->tag; i++)
-		if (!state->falls[i].tag || state->falls[i].began_us < fall->began_us)
+		if (!state->falls[i].tag || state->falls[i].began.us < fall->began.us)
 			fall = &state->falls[i];
 	do
 		state->tag = state->tag < UINT8_MAX ? (uint8_t)(state->tag + 1) : 1;
 	while (health_find_tag(health, FINDING_TRAFFIC_FELL, state->tag));
-	*fall = (struct fall){ .scope = due->scope, .tag = state->tag, .began_us = low_us,
-			       .began_wall_us = due->low_wall_us };
+	*fall = (struct fall){ .scope = due->scope, .tag = state->tag, .began = due->low };
 	for (size_t i = 0; i < state->count; i++) {
 		struct subject *subject = &state->subjects[i];
 
 		if (subject->scope != fall->scope || !is_new(health, state, subject, by_fault) ||
-		    llabs(subject->low_us - low_us) > TOGETHER_US)
+		    llabs(subject->low.us - low_us) > TOGETHER_US)
 			continue;
 		subject->tag = fall->tag;
 		fall->before += subject->before;
@@ -514,7 +512,7 @@ static void hold_fall(struct health *health, const struct traffic *state, const 
 	const struct health_case what = {
 		.kind = FINDING_TRAFFIC_FELL, .severity = FINDING_INFO, .tag = fall->tag,
 		.cause = fall->scope == OF_JOB ? FINDING_CAUSE_JOB : "traffic",
-		.since_wall_us = fall->began_wall_us, .subject = fall->subject };
+		.since = fall->began, .subject = fall->subject };
 	struct health_open_finding *open;
 	struct health_set set = { 0 };
 
@@ -535,17 +533,17 @@ static void end_fall(struct health *health, const struct fall *fall)
 	if (open && fall->back >= BACK * fall->before)
 		snprintf(open->past, sizeof(open->past), "%s; %s again after %s", fall->text,
 			 rate_format_bits(fall->back, rate, sizeof(rate)),
-			 health_duration(health->now_us - fall->began_us, lasted));
+			 health_duration(health->now_us - fall->began.us, lasted));
 	else if (open && fall->job_ended)
 		snprintf(open->past, sizeof(open->past), "%s; the job ended %s later", fall->text,
-			 health_duration(health->now_us - fall->began_us, lasted));
+			 health_duration(health->now_us - fall->began.us, lasted));
 }
 
 static void step_falls(struct health *health, struct traffic *state)
 {
 	for (unsigned i = 0; i < FALLS_MAX; i++) {
 		struct fall *fall = &state->falls[i];
-		bool by_fault = fall->tag && fell_by_fault(health, fall->began_wall_us);
+		bool by_fault = fall->tag && fell_by_fault(health, fall->began);
 
 		fall->low = 0;
 		for (size_t j = 0; j < state->count && fall->tag; j++) {
@@ -554,7 +552,7 @@ static void step_falls(struct health *health, struct traffic *state)
 			fall->low += subject->tag == fall->tag;
 			subject->by_fault |= subject->tag == fall->tag && by_fault;
 		}
-		if (fall->low && health->now_us - fall->began_us < OPEN_MOST_US) {
+		if (fall->low && health->now_us - fall->began.us < OPEN_MOST_US) {
 			hold_fall(health, state, fall);
 		} else if (fall->tag) {
 			end_fall(health, fall);
@@ -577,7 +575,7 @@ static void forget_unseen(struct health *health, struct traffic *state)
 			continue;
 		}
 		if (subject->seen_step != health->step)
-			subject->low_us = subject->tag = 0;
+			subject->low.us = subject->tag = 0;
 		if (seen < i)
 			state->subjects[seen] = *subject;
 		seen++;
