@@ -19,10 +19,9 @@
 
 /*
  * What is known of departed nodes is kept while the collector runs. A switch that shows false nodes would fill the
- * memory: with this number of their ports, besides as many as there were at first, the collector starts again from
- * the store.
+ * memory: with this number of further ports, besides those of the fabric, the collector starts again from the store.
  */
-#define DEPARTED_PORTS_MOST 65536
+#define DEPARTED_PORTS_MOST 32768
 
 /* Longest wait for late responses, which arrive within a second after a sweep. */
 #define LISTEN_MS 10
@@ -188,7 +187,8 @@ static int64_t next_period(struct collector *collector, int64_t last_us)
 static bool has_too_many_departed(const struct collector *collector)
 {
 	return !collector->store_failed &&
-	       collector->memory.port_count > 2 * collector->ports_at_start + DEPARTED_PORTS_MOST;
+	       collector->memory.port_count > collector->ports_at_start + collector->topology.fabric->port_count +
+					      DEPARTED_PORTS_MOST;
 }
 
 /* @left: sweeps; 0: no limit. Return: 0; 1: to be started again; or a negative error. */
@@ -218,7 +218,7 @@ static int run(struct collector *collector, uint64_t *left, struct error *err)
 		if (code < 0)
 			return code;
 		if (has_too_many_departed(collector)) {
-			log_warning("%zu ports are known, most of them of departed nodes: starting again from the "
+			log_warning("%zu ports are known, many of them of departed nodes: starting again from the "
 				    "database", collector->memory.port_count);
 			return 1;
 		}

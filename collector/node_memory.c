@@ -11,6 +11,9 @@
 #include "wire/engine.h"
 #include "wire/keys.h"
 
+/* Ports of departed nodes that are restored, besides as many as the fabric has. */
+#define DEPARTED_RESTORED_MOST 32768
+
 void node_memory_done(struct node_memory *memory)
 {
 	for (size_t i = 0; i < memory->port_count; i++)
@@ -294,19 +297,32 @@ static uint8_t highest_port(const struct restored *restored, size_t first)
 	return highest;
 }
 
+/* Has a node an entry, or may it get one? @most: ports */
+static bool is_restored(const struct node_memory *memory, uint64_t guid, size_t most)
+{
+	uint32_t index;
+
+	return memory->port_count < most || map_get(&memory->by_guid, guid, &index);
+}
+
 int node_memory_restore(struct node_memory *memory, const struct restored *restored, const char *boot_id,
 			int64_t now_us, int64_t wall_now_us, struct error *err)
 {
 	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
+	size_t most;
 
 	/* All ports of a node at once: adding them one by one would move and fragment the array. */
 	if (restored->fabric && node_memory_set_fabric(memory, restored->fabric, err) < 0)
 		return ERR_NOMEM;
+	most = 2 * memory->port_count + DEPARTED_RESTORED_MOST;
 	for (size_t i = 0; i < restored->port_count; i++) {
 		const struct restored_port *from = &restored->ports[i];
-		int64_t index = find_or_add(memory, from->node_guid, highest_port(restored, i));
 		struct port_entry *to;
+		int64_t index;
 
+		if (!is_restored(memory, from->node_guid, most))
+			continue;
+		index = find_or_add(memory, from->node_guid, highest_port(restored, i));
 		if (index < 0)
 			return err_nomem(err);
 		to = &memory->ports[memory->nodes[index].first_port + from->port];
@@ -323,17 +339,23 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 	}
 	for (size_t i = 0; i < restored->detail_count; i++) {
 		const struct restored_detail *from = &restored->details[i];
-		int64_t index = find_or_add(memory, from->node_guid, from->port);
 		struct detail_reading reading = from->reading;
+		int64_t index;
 
+		if (!is_restored(memory, from->node_guid, most))
+			continue;
+		index = find_or_add(memory, from->node_guid, from->port);
 		reading.at_us = moved(reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
 		if (index < 0 ||
 		    node_memory_set_detail(&memory->ports[memory->nodes[index].first_port + from->port], &reading) < 0)
 			return err_nomem(err);
 	}
 	for (size_t i = 0; i < restored->caps_count; i++) {
-		int64_t index = find_or_add(memory, restored->caps[i].node_guid, 0);
+		int64_t index;
 
+		if (!is_restored(memory, restored->caps[i].node_guid, most))
+			continue;
+		index = find_or_add(memory, restored->caps[i].node_guid, 0);
 		if (index < 0)
 			return err_nomem(err);
 		memory->nodes[index].caps = restored->caps[i].caps;

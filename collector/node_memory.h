@@ -3,7 +3,8 @@
  * node_memory.h - state of each node and port between sweeps
  *
  * Keyed by node GUID and port number, so it outlives topologies: a switch that disappears and
- * returns has its last readings. Entries are never removed; the collector starts again if there are too many.
+ * returns has its last readings. Entries are never removed; if there are too many, the collector starts again, and
+ * the store returns a limited number of them.
  */
 #ifndef IBWIRE_COLLECTOR_NODE_MEMORY_H
 #define IBWIRE_COLLECTOR_NODE_MEMORY_H
@@ -162,6 +163,7 @@ int node_memory_set_detail(struct port_entry *port, const struct detail_reading 
  * node_memory_restore - initialise with the stored state
  * @boot_id, @now_us, @wall_now_us:  current clock. Readings of another boot are converted to this
  *     boot's time by the wall clock.
+ * Of departed nodes, those that were known first are restored, up to a limit: false ones come later.
  * Return: 0 or ERR_NOMEM.
  */
 int node_memory_restore(struct node_memory *memory, const struct restored *restored, const char *boot_id,

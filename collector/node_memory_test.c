@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/unit_test.h"
@@ -62,6 +63,43 @@ TEST(ports_of_removed_nodes_are_restored_too)
 	assert_int_equal(memory.ports[node_memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],
 			 2 * PORTS + 6);
 	node_memory_done(&memory);
+}
+
+/* Nodes that a forged switch showed once have readings in the store. */
+TEST(of_many_departed_nodes_the_first_ones_are_restored)
+{
+	enum { DEPARTED = 1000, LIMIT = 32768 };
+	struct fabric fabric;
+	struct restored restored = store_of(&fabric);
+	struct restored_port *many = calloc(DEPARTED * PORTS, sizeof(*many));
+	struct restored_caps *caps = calloc(DEPARTED, sizeof(*caps));
+	struct restored_detail detail = { .node_guid = 1000 + DEPARTED - 1, .port = 3 };
+	struct node_memory memory = { 0 };
+	size_t entries = NODES * (PORTS + 1);
+	uint32_t index;
+
+	assert_true(many && caps);
+	for (size_t i = 0; i < DEPARTED * PORTS; i++)
+		many[i] = (struct restored_port){ .node_guid = 1000 + i / PORTS, .port = (uint8_t)(i % PORTS + 1) };
+	for (size_t i = 0; i < DEPARTED; i++)
+		caps[i].node_guid = 1000 + i;
+	/* The newest id is one of the fabric's nodes. */
+	memcpy(&many[(DEPARTED - 1) * PORTS], ports, PORTS * sizeof(*ports));
+	restored.ports = many;
+	restored.port_count = DEPARTED * PORTS;
+	restored.caps = caps;
+	restored.caps_count = DEPARTED;
+	restored.details = &detail;
+	restored.detail_count = 1;
+	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_in_range(memory.port_count, 2 * entries + LIMIT, 2 * entries + LIMIT + PORTS);
+	assert_true(map_get(&memory.by_guid, 1000, &index));
+	assert_true(memory.ports[memory.nodes[index].first_port + 1].has_last);
+	assert_false(map_get(&memory.by_guid, 1000 + DEPARTED - 1, &index));
+	assert_true(memory.ports[memory.nodes[0].first_port + 1].has_last);
+	node_memory_done(&memory);
+	free(many);
+	free(caps);
 }
 
 /* The agent of an HCA port is responsible for that port; that of a switch for all of them. */
