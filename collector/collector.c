@@ -248,7 +248,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 		.settings = settings, .wire = wire, .clock = clock, .sink = sink, .report = ret,
 		.memory = { .keys = wire->keys, .directed = wire->directed_smps,
 			    .no_smps = wire->discoverer->file != NULL },
-		.routes = { .interval_us = settings->routes_interval_us },
+		.routes = { .interval_us = settings->routes_interval_us, .sink = sink },
 	};
 	int code;
 

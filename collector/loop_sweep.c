@@ -51,25 +51,28 @@
 /* Events to keep while the store fails. */
 #define EVENTS_MAX 10000
 
-/* Store capabilities of nodes, which are queried only once. */
+/* Store capabilities of nodes, which are queried only once; of a node that is left out, when it is stored. */
 static void store_caps(struct collector *collector)
 {
 	struct node_memory *memory = &collector->memory;
-	struct restored_caps *caps;
+	uint32_t nodes = (uint32_t)memory->fabric->node_count;
+	struct restored_caps *caps = NULL;
 	struct error cause = { 0 };
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < memory->node_count; i++)
-		count += memory->nodes[i].caps.known && !memory->nodes[i].caps_stored;
-	caps = count ? calloc(count, sizeof(*caps)) : NULL;
-	if (!caps)
-		return;
-	for (i = 0, count = 0; i < memory->node_count; i++)
-		if (memory->nodes[i].caps.known && !memory->nodes[i].caps_stored)
-			caps[count++] = (struct restored_caps){ memory->nodes[i].guid, memory->nodes[i].caps };
-	if (collector->sink->store_caps(collector->sink->ctx, caps, count, &cause) == 0)
-		for (i = 0; i < memory->node_count; i++)
-			memory->nodes[i].caps_stored |= memory->nodes[i].caps.known;
+	for (uint32_t i = 0; i < nodes; i++) {
+		const struct node_entry *node = node_memory_node(memory, i);
+
+		if (!node->caps.known || node->caps_stored || sink_leaves_out(collector->sink, node->guid))
+			continue;
+		if (!caps && !(caps = calloc(nodes - i, sizeof(*caps))))
+			return;
+		caps[count++] = (struct restored_caps){ node->guid, node->caps };
+	}
+	if (count && collector->sink->store_caps(collector->sink->ctx, caps, count, &cause) == 0)
+		for (uint32_t i = 0; i < nodes; i++)
+			node_memory_node(memory, i)->caps_stored |= node_memory_node(memory, i)->caps.known &&
+				!sink_leaves_out(collector->sink, node_memory_node(memory, i)->guid);
 	free(caps);
 }
 

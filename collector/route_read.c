@@ -366,13 +366,15 @@ static void add_events(const struct route_read *read, int64_t wall_us, struct ev
 	}
 }
 
+/* Of switches of the fabric: a departed one that was left out gets no id. */
 static int list_blocks(struct route_read *read, size_t max)
 {
 	read->block_count = 0;
 	for (size_t i = 0; i < read->count && read->block_count < max; i++) {
 		const struct route_switch *at = &read->switches[i];
 
-		if (!has_any(at->dirty))
+		if (!has_any(at->dirty) || fabric_find_node(read->fabric, at->guid) == FABRIC_NONE ||
+		    sink_leaves_out(read->sink, at->guid))
 			continue;
 		for (uint32_t block = 0; block < ROUTES_BLOCKS && read->block_count < max; block++) {
 			struct route_block *blocks;
@@ -438,7 +440,8 @@ void route_read_skip(struct route_read *read)
 void route_read_commit(struct route_read *read)
 {
 	for (size_t i = 0; i < read->block_count; i++)
-		find(read, read->blocks[i].node_guid)->dirty[read->blocks[i].block] = false;
+		find(read, read->blocks[i].node_guid)->dirty[read->blocks[i].block] =
+			sink_leaves_out(read->sink, read->blocks[i].node_guid);
 	read->block_count = 0;
 }
 

@@ -58,6 +58,7 @@ struct route_switch {
 
 struct route_read {
 	int64_t interval_us;   /* set by the owner: period of each table, at least; 0: tables are never read */
+	const struct sink *sink; /* set by the owner, or NULL: tables of switches that it leaves out are stored later */
 	struct routes routes;  /* as last read */
 	struct route_switch *switches;
 	size_t count, capacity;

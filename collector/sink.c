@@ -16,6 +16,11 @@ void running_jobs_done(struct running_jobs *jobs)
 	*jobs = (struct running_jobs){ 0 };
 }
 
+bool sink_leaves_out(const struct sink *sink, uint64_t node_guid)
+{
+	return sink && sink->is_left_out && sink->is_left_out(sink->ctx, node_guid);
+}
+
 void restored_done(struct restored *restored)
 {
 	fabric_destroy(restored->fabric);

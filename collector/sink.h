@@ -174,6 +174,8 @@ struct sink {
 	 * their number, and in @ret_first the first of them, with its place ("": none).
 	 */
 	size_t (*nodes_left_out)(void *ctx, char ret_first[SINK_HOLDERS_SIZE]);
+	/* Was this node among them? What is known of it is to be stored later. NULL: never. */
+	bool (*is_left_out)(void *ctx, uint64_t node_guid);
 	/*
 	 * Read the running jobs if they are others than in @jobs; NULL: there are none. Return: whether @jobs has
 	 * changed; on an error it has not.
@@ -183,5 +185,8 @@ struct sink {
 	bool (*has_ended)(void *ctx);
 	void *ctx;
 };
+
+/* sink_leaves_out - is_left_out(); @sink may be NULL. */
+bool sink_leaves_out(const struct sink *sink, uint64_t node_guid);
 
 #endif

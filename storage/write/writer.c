@@ -366,6 +366,13 @@ static size_t nodes_left_out(void *ctx, char ret_first[SINK_HOLDERS_SIZE])
 	return writer->left_out;
 }
 
+static bool is_left_out(void *ctx, uint64_t node_guid)
+{
+	const struct writer *writer = ctx;
+
+	return writer->left_out && !writer_cache_find_node(&writer->cache, node_guid);
+}
+
 static bool has_ended(void *ctx)
 {
 	const struct writer *writer = ctx;
@@ -394,8 +401,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	writer->ids_most = HISTORY_PORTS - 1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .log_held = log_held,
-				      .nodes_left_out = nodes_left_out, .running_jobs = writer_running_jobs,
-				      .has_ended = has_ended, .ctx = writer };
+				      .nodes_left_out = nodes_left_out, .is_left_out = is_left_out,
+				      .running_jobs = writer_running_jobs, .has_ended = has_ended, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)

@@ -319,6 +319,21 @@ static void check_commands(void)
 	use_database(NULL);
 }
 
+/* The same false switches, until the first ones are stored: with what was read of them while they were left out. */
+static void check_stored_later(void)
+{
+	static const char *const rows[] = { "caps", "route_version" };
+	char sql[256];
+
+	attack.on = false;
+	collect(2 * HOUR_US / INTERVAL_US);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(sql, sizeof(sql), "SELECT count(DISTINCT v.node) FROM node_version v JOIN %s r ON r.node ="
+			 " v.node WHERE v.to_sweep IS NULL AND instr(v.description, 'false') = 1", rows[i]);
+		assert_int_equal(check_integer(path, sql), RESPONDING);
+	}
+}
+
 /* Sweep until the compactor, a thread in real time, has removed what is stored of the attack. */
 static void expire(int64_t end)
 {
@@ -369,6 +384,7 @@ TEST_IN_FOLDER(false_switches_cost_neither_sweeps_nor_real_nodes_nor_memory)
 	check_commands();
 	assert_int_equal(check_sums(), LEAVES * LEAF_PORTS + LEAVES + FALSE_SWITCHES + HOSTS);
 	report(discoveries, assigned);
+	check_stored_later();
 	/* The ids are those of other nodes once nothing is stored of the false ones. */
 	set_attack(false);
 	writer_set_retention(attack.writer, &expired);
