@@ -151,7 +151,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 	if (code == 0)
 		code = once ? metrics_source_page(&service->source, NULL, &page, err) : serve(listen_on, service, err);
 	if (code == 0 && once)
-		code = metrics_write(page, false, options.out, err);
+		code = metrics_write(page, false, false, options.out, err);
 	if (metrics_source_done(&service->source)) {
 		unload(service);
 		free(service);

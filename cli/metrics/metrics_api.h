@@ -33,13 +33,14 @@ struct metrics_api_pair {
 };
 
 /* What a request is for. The newest results of all but commands are kept, and shared by equal requests. */
-enum metrics_kind { METRICS_COMMAND, METRICS_FABRIC_PAGE, METRICS_AS_TEXT, METRICS_AS_OPENMETRICS, METRICS_KINDS };
+enum metrics_kind { METRICS_COMMAND, METRICS_FABRIC_PAGE, METRICS_TEXT, METRICS_KINDS };
 
 struct metrics_api_call {
 	struct text arguments; /* from the name of the command on; each ends with NUL */
 	char *argv[METRICS_API_ARGS + 1]; /* in @arguments; ends with NULL */
 	size_t argc;
 	bool html; /* the output is a page, not JSON */
+	bool openmetrics, gzip; /* of the metrics */
 	enum metrics_kind kind;
 };
 

@@ -31,7 +31,7 @@ enum { COMMANDS_MOST = 16, COMMAND_CLIENTS_MOST = 40, PAGE_S = 60, TAG_SIZE = 12
 
 /* Calls that run at a time, by slot: the page and the metrics have their own. */
 static const unsigned char calls_most[METRICS_KINDS] = {
-	[METRICS_COMMAND] = METRICS_CALLS, [METRICS_FABRIC_PAGE] = 1, [METRICS_AS_TEXT] = 1,
+	[METRICS_COMMAND] = METRICS_CALLS, [METRICS_FABRIC_PAGE] = 1, [METRICS_TEXT] = 1,
 };
 
 /* Time for commands to end when the server is stopped. One that waits for a file system then ends with the process. */
@@ -71,18 +71,36 @@ static int64_t now(void)
 	return clock_boottime_us(clock_system());
 }
 
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
-{
-	enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
+/* The last one has no name; one without a value is not sent. */
+struct header {
+	const char *name, *value;
+};
 
-	if (response)
-		MHD_destroy_response(response);
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
+			     const struct header *headers)
+{
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	for (; headers->name; headers++)
+		if (headers->value)
+			MHD_add_response_header(response, headers->name, headers->value);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
 	return result;
 }
 
-enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
-				   const char *value, const char *line)
+enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *line)
 {
+	const struct header headers[] = {
+		{ "Content-Type", "text/plain; charset=utf-8" },
+		{ "WWW-Authenticate", status == MHD_HTTP_UNAUTHORIZED ? "Basic realm=\"ibwire\"" : NULL },
+		{ "Allow", status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL },
+		{ "Retry-After", status == MHD_HTTP_TOO_MANY_REQUESTS ? "1" :
+		  status == MHD_HTTP_SERVICE_UNAVAILABLE ? "5" : NULL }, { 0 },
+	};
 	struct MHD_Response *response;
 	struct text text = { 0 };
 
@@ -91,24 +109,7 @@ enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned s
 	text_append(&text, "\n");
 	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
 	text_done(&text);
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (header)
-		MHD_add_response_header(response, header, value);
-	return reply(connection, status, response);
-}
-
-static enum MHD_Result reply_later(struct MHD_Connection *connection, const char *line)
-{
-	return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", line);
-}
-
-/* Both formats of the metrics are made in one place, from one source. */
-static enum metrics_kind slot_of(const struct metrics_job *job)
-{
-	return job->request.kind == METRICS_AS_OPENMETRICS ? METRICS_AS_TEXT : job->request.kind;
+	return reply(connection, status, response, headers);
 }
 
 /* --- responses --- */
@@ -121,31 +122,25 @@ bool metrics_job_is_done(const struct metrics_job *job)
 /* The whole result, or that it is the one that the client has. */
 static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connection *connection)
 {
-	static const char *const types[METRICS_KINDS] = { "application/json", "text/html; charset=utf-8",
-							  METRICS_TYPE_TEXT, METRICS_TYPE_OPENMETRICS };
 	const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
-	enum metrics_kind kind = job->request.kind;
-	bool same = kind != METRICS_COMMAND && known && strstr(known, job->tag);
+	const struct metrics_api_call *request = &job->request;
+	bool is_metrics = request->kind == METRICS_TEXT, is_kept = request->kind != METRICS_COMMAND;
+	bool same = is_kept && known && strstr(known, job->tag);
+	const struct header headers[] = {
+		{ "Content-Type", request->html ? "text/html; charset=utf-8" : !is_metrics ? "application/json" :
+		  request->openmetrics ? METRICS_TYPE_OPENMETRICS : METRICS_TYPE_TEXT },
+		{ "Cache-Control", is_kept ? "no-cache" : "no-store" }, { "ETag", is_kept ? job->tag : NULL },
+		{ "Vary", is_metrics ? "Accept, Accept-Encoding" : NULL },
+		{ "Content-Encoding", request->gzip && !same ? "gzip" : NULL },
+		{ "Content-Security-Policy", is_metrics ? NULL : POLICY },
+		{ "Referrer-Policy", is_metrics ? NULL : "no-referrer" },
+		{ "Refresh", request->kind == METRICS_FABRIC_PAGE ? STATUS_RELOAD_S : NULL }, { 0 },
+	};
 	int file = same ? -1 : fcntl(job->file, F_DUPFD_CLOEXEC, 0);
 	struct MHD_Response *response = file >= 0 ? MHD_create_response_from_fd64(job->size, file) :
 		same ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT) : NULL;
 
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", types[job->request.html ? METRICS_FABRIC_PAGE : kind]);
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(response, "Cache-Control", kind == METRICS_COMMAND ? "no-store" : "no-cache");
-	if (kind != METRICS_COMMAND)
-		MHD_add_response_header(response, "ETag", job->tag);
-	if (slot_of(job) == METRICS_AS_TEXT) {
-		MHD_add_response_header(response, "Vary", "Accept");
-	} else {
-		MHD_add_response_header(response, "Content-Security-Policy", POLICY);
-		MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-	}
-	if (kind == METRICS_FABRIC_PAGE)
-		MHD_add_response_header(response, "Refresh", STATUS_RELOAD_S);
-	return reply(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
+	return reply(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, headers);
 }
 
 enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connection *connection)
@@ -156,10 +151,7 @@ enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connecti
 	if (status == MHD_HTTP_OK)
 		return respond_output(job, connection);
 	snprintf(late, sizeof(late), "no result within %d s", (int)(job->jobs->config->limit_us / US_PER_S));
-	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		return reply_later(connection, job->err.text);
-	return metrics_reply_line(connection, status, NULL, NULL,
-				  status == MHD_HTTP_GATEWAY_TIMEOUT ? late : job->err.text);
+	return metrics_reply_line(connection, status, status == MHD_HTTP_GATEWAY_TIMEOUT ? late : job->err.text);
 }
 
 /* --- calls --- */
@@ -170,7 +162,7 @@ static void job_release(struct metrics_job *job)
 	struct metrics_jobs *jobs = job->jobs;
 	struct metrics_job **at = &jobs->first;
 
-	if (job->call || job->clients || jobs->newest[slot_of(job)] == job)
+	if (job->call || job->clients || jobs->newest[job->request.kind] == job)
 		return;
 	while (*at != job)
 		at = &(*at)->next;
@@ -211,13 +203,12 @@ static int write_metrics(const struct call_context *context, int argc, char **ar
 	const struct metrics_page *page;
 	int code;
 
-	(void)argc;
 	/* A call of a server before this one may not have ended. */
 	if (atomic_exchange(&source->is_used, true))
 		return err_set(err, ERR_UNAVAILABLE, "the database does not respond");
 	code = metrics_source_page(source, context->stop, &page, err);
 	if (code == 0)
-		code = metrics_write(page, !strcmp(argv[0], "openmetrics"), context->out, err);
+		code = metrics_write(page, !strcmp(argv[0], "openmetrics"), argc > 1, context->out, err);
 	source->is_used = false;
 	return code;
 }
@@ -233,7 +224,7 @@ static void report(struct metrics_jobs *jobs, const struct error *err)
 /* The job has its result: @code, and the text of job->err if it is negative. */
 static void job_finish(struct metrics_job *job, int code)
 {
-	bool is_metrics = slot_of(job) == METRICS_AS_TEXT;
+	bool is_metrics = job->request.kind == METRICS_TEXT;
 
 	job->status = code >= 0 ? MHD_HTTP_OK : job->is_stopped ? MHD_HTTP_GATEWAY_TIMEOUT :
 		code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST :
@@ -243,7 +234,7 @@ static void job_finish(struct metrics_job *job, int code)
 	if (job->status == MHD_HTTP_INTERNAL_SERVER_ERROR)
 		log_warning("%s: %s", job->request.argv[0], job->err.text);
 	if (code >= 0 && job->request.kind != METRICS_COMMAND)
-		set_newest(job->jobs, slot_of(job), job);
+		set_newest(job->jobs, job->request.kind, job);
 }
 
 static bool can_start(const struct metrics_jobs *jobs, enum metrics_kind slot)
@@ -251,15 +242,16 @@ static bool can_start(const struct metrics_jobs *jobs, enum metrics_kind slot)
 	unsigned running = 0;
 
 	for (const struct metrics_job *job = jobs->first; job; job = job->next)
-		running += job->call && slot_of(job) == slot;
+		running += job->call && job->request.kind == slot;
 	return running < calls_most[slot];
 }
 
 static void job_start(struct metrics_job *job)
 {
 	const struct metrics_api_config *config = job->jobs->config;
-	bool is_metrics = slot_of(job) == METRICS_AS_TEXT;
-	const char *const argv[] = { job->request.kind == METRICS_AS_OPENMETRICS ? "openmetrics" : "text", NULL };
+	bool is_metrics = job->request.kind == METRICS_TEXT;
+	const char *const argv[] = { job->request.openmetrics ? "openmetrics" : "text",
+				     job->request.gzip ? "gzip" : NULL, NULL };
 	struct call_settings settings = {
 		.most = is_metrics ? SIZE_MAX : (size_t)METRICS_OUTPUT_MB << 20, .file = open_output(),
 		.ctx = job->jobs->source, .is_urgent = is_metrics,
@@ -304,7 +296,7 @@ void metrics_jobs_poll(struct metrics_jobs *jobs)
 				log_warning("%s: no result in time", job->request.argv[0]);
 			job->is_stopped = true;
 			call_stop(job->call);
-		} else if (!job->call && !job->status && can_start(jobs, slot_of(job))) {
+		} else if (!job->call && !job->status && can_start(jobs, job->request.kind)) {
 			job_start(job);
 		}
 	}
@@ -332,7 +324,8 @@ static void close_reader(struct metrics_jobs *jobs)
  * The tag of the database and its newest sweep. That of the page changes with each minute, too, because it shows the
  * age of the sweep.
  */
-static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char ret[TAG_SIZE], struct error *err)
+static int make_tag(struct metrics_jobs *jobs, const struct metrics_api_call *request, char ret[TAG_SIZE],
+		    struct error *err)
 {
 	const char *path = jobs->config->db;
 	struct stat st = { 0 };
@@ -349,10 +342,11 @@ static int make_tag(struct metrics_jobs *jobs, enum metrics_kind kind, char ret[
 		close_reader(jobs);
 		return code;
 	}
-	snprintf(ret, TAG_SIZE, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d-%" PRId64 "-%d\"",
+	snprintf(ret, TAG_SIZE, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d-%" PRId64 "-%d%d%d\"",
 		 (uint64_t)jobs->begin_us, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, newest,
 		 reader_has_collector(path),
-		 kind == METRICS_FABRIC_PAGE ? (int64_t)(now() / (PAGE_S * US_PER_S)) : 0, kind);
+		 request->kind == METRICS_FABRIC_PAGE ? (int64_t)(now() / (PAGE_S * US_PER_S)) : 0, request->kind,
+		 request->openmetrics, request->gzip);
 	return 0;
 }
 
@@ -363,8 +357,8 @@ static struct metrics_job *find_equal(struct metrics_jobs *jobs, const struct me
 	const struct text *arguments = &request->arguments;
 
 	for (struct metrics_job *job = jobs->first; job; job = job->next)
-		if ((!job->status || jobs->newest[slot_of(job)] == job) && !job->is_stopped && !strcmp(job->tag, tag) &&
-		    job->request.arguments.len == arguments->len &&
+		if ((!job->status || jobs->newest[job->request.kind] == job) && !job->is_stopped &&
+		    !strcmp(job->tag, tag) && job->request.arguments.len == arguments->len &&
 		    !memcmp(text_chars(&job->request.arguments), text_chars(arguments), arguments->len))
 			return job;
 	return NULL;
@@ -413,16 +407,27 @@ static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
+/* Does a header as Accept have this word, not with a weight of 0? */
+static bool accepts(struct MHD_Connection *connection, const char *header, const char *word)
+{
+	const char *list = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, header);
+	const char *at = list ? strcasestr(list, word) : NULL;
+	size_t len = at ? strcspn(at, ",") : 0;
+	const char *weight = at ? memmem(at, len, "q=", 2) : NULL;
+
+	return at && (!weight || strtod(weight + 2, NULL) > 0);
+}
+
 /* What a request is for: a command, or the metrics in the format that the client prefers. */
 static int parse_request(const struct metrics_jobs *jobs, struct MHD_Connection *connection, const char *path,
 			 struct metrics_api_call *ret, struct error *err)
 {
-	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
 	struct pairs pairs = { .count = 0 };
 
 	if (!strcmp(path, "/metrics")) {
-		*ret = (struct metrics_api_call){ .kind = accept && strstr(accept, "application/openmetrics-text") ?
-						  METRICS_AS_OPENMETRICS : METRICS_AS_TEXT };
+		*ret = (struct metrics_api_call){ .kind = METRICS_TEXT,
+			.openmetrics = accepts(connection, "Accept", "application/openmetrics-text"),
+			.gzip = accepts(connection, "Accept-Encoding", "gzip") };
 		return 0;
 	}
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);
@@ -436,18 +441,23 @@ enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connecti
 	struct metrics_job *job;
 	struct error err = { 0 };
 	char tag[TAG_SIZE] = "";
-	int code = parse_request(jobs, connection, path, &request, &err);
+	bool is_ready = !strcmp(path, "/-/ready");
+	int code = parse_request(jobs, connection, is_ready ? "/metrics" : path, &request, &err);
 
 	*ret = NULL;
+	if (!strcmp(path, "/-/healthy"))
+		return metrics_reply_line(connection, MHD_HTTP_OK, "healthy");
 	if (code < 0)
 		return metrics_reply_line(connection, code == ERR_UNAVAILABLE ? MHD_HTTP_NOT_FOUND :
 					  code == ERR_USAGE ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR,
-					  NULL, NULL, err.text);
-	if (request.kind != METRICS_COMMAND && make_tag(jobs, request.kind, tag, &err) < 0) {
+					  err.text);
+	if (request.kind != METRICS_COMMAND && make_tag(jobs, &request, tag, &err) < 0) {
 		report(jobs, &err);
 		metrics_api_done(&request);
-		return reply_later(connection, err.text);
+		return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, err.text);
 	}
+	if (is_ready)
+		return metrics_reply_line(connection, MHD_HTTP_OK, "ready");
 	job = find_equal(jobs, &request, tag);
 	if (!job)
 		job = add_job(jobs, &request, tag);
@@ -457,7 +467,7 @@ enum MHD_Result metrics_jobs_find(struct metrics_jobs *jobs, struct MHD_Connecti
 		job = NULL;
 	}
 	if (!job)
-		return reply_later(connection, "too many requests");
+		return metrics_reply_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests");
 	job->clients++;
 	metrics_jobs_poll(jobs);
 	*ret = job;
@@ -470,6 +480,8 @@ struct metrics_jobs *metrics_jobs_create(const struct metrics_api_config *config
 {
 	struct metrics_jobs *jobs = calloc(1, sizeof(*jobs));
 
+	if (!source->served_since_us)
+		source->served_since_us = clock_wall_us(clock_system());
 	if (jobs)
 		*jobs = (struct metrics_jobs){ .config = config, .source = source, .begin_us = now() };
 	return jobs;

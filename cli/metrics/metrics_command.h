@@ -54,8 +54,7 @@ size_t metrics_jobs_wait(const struct metrics_jobs *jobs, struct pollfd *ret);
 /* metrics_jobs_poll - end and start calls. */
 void metrics_jobs_poll(struct metrics_jobs *jobs);
 
-/* metrics_reply_line - respond with one line; a line feed is added. @header: NULL: none. */
-enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *header,
-				   const char *value, const char *line);
+/* metrics_reply_line - respond with one line, and the headers that belong to the status; a line feed is added. */
+enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *line);
 
 #endif

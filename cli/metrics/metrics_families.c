@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "analysis/balance.h"
 #include "base/clock.h"
@@ -15,6 +17,7 @@
 #include "fabric/shape.h"
 #include "facts/link.h"
 #include "facts/port_columns.h"
+#include "storage/reader.h"
 
 static void begin_label(struct text *text, const char *name)
 {
@@ -222,75 +225,92 @@ METRICS_VALUE(mads_timed_out, (double)page->status.last.mads_timed_out)
 METRICS_VALUE(discovery_time, SECONDS(page->status.discovery_wall_us))
 METRICS_VALUE(database_size, (double)page->status.size_bytes)
 METRICS_VALUE(build_duration, page->build_s)
+METRICS_VALUE(process_start, SECONDS(page->served_since_us))
+METRICS_VALUE(process_cpu, (double)clock() / CLOCKS_PER_SEC)
+
+static double process_memory(const struct metrics_page *page, uint32_t row)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+	bool is_read = file && fscanf(file, "%*u %lu", &pages) == 1;
+
+	(void)page;
+	(void)row;
+	if (file)
+		fclose(file);
+	return is_read ? (double)pages * (double)sysconf(_SC_PAGESIZE) : NAN;
+}
 
 static void build_labels(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	(void)page;
 	(void)row;
 	metrics_label(text, "version", PACKAGE_VERSION);
+	metrics_label_number(text, "schema", (uint64_t)storage_schema_version());
+	metrics_label(text, "libraries", IBWIRE_LIBRARIES);
 }
 
 #define COUNT(which, key, treydock, guilbaults) \
 	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, \
 	  .counter = COUNTER_##which, .scale = 1 },
 #define BYTES(key, which, what) \
-	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .unit = "bytes", .help = what, \
+	{ .name = "ibwire_port_" key, .type = METRICS_COUNTER, .scope = METRICS_PORT, .help = what, \
 	  .counter = which, .scale = COUNTER_WORD_BYTES }
-#define FAMILY(kind, key, rows, of_unit, function, more_labels, what) \
-	{ .name = "ibwire_" key, .type = kind, .scope = rows, .unit = of_unit, .help = what, .value = function, \
+#define FAMILY(kind, key, rows, function, more_labels, what) \
+	{ .name = "ibwire_" key, .type = kind, .scope = rows, .help = what, .value = function, \
 	  .labels = more_labels }
-#define GAUGE(key, rows, of_unit, function, more_labels, what) \
-	FAMILY(METRICS_GAUGE, key, rows, of_unit, function, more_labels, what)
+#define GAUGE(key, rows, function, more_labels, what) \
+	FAMILY(METRICS_GAUGE, key, rows, function, more_labels, what)
 
 static const struct metrics_family families[] = {
-	FAMILY(METRICS_INFO, "build", METRICS_ONCE, NULL, one, build_labels, "Version of ibwire"),
-	GAUGE("collector_live", METRICS_ONCE, NULL, live, NULL, "1 if a collector is running on the database, else 0"),
-	GAUGE("sweep_timestamp_seconds", METRICS_ONCE, "seconds", sweep_time, NULL, "Start of the newest sweep"),
-	GAUGE("sweep_duration_seconds", METRICS_ONCE, "seconds", sweep_duration, NULL,
-	      "Duration of the newest sweep"),
-	GAUGE("sweep_interval_seconds", METRICS_ONCE, "seconds", sweep_interval, NULL,
-	      "Configured time between sweeps"),
-	FAMILY(METRICS_COUNTER, "sweeps", METRICS_ONCE, NULL, sweeps, NULL, "Sweeps stored in the database"),
-	GAUGE("sweep_ports_polled", METRICS_ONCE, NULL, polled, NULL, "Ports polled in the newest sweep"),
-	GAUGE("sweep_ports_responding", METRICS_ONCE, NULL, responding, NULL,
-	      "Ports that responded in the newest sweep"),
-	GAUGE("sweep_coverage_ratio", METRICS_ONCE, "ratio", coverage, NULL,
+	FAMILY(METRICS_INFO, "build", METRICS_ONCE, one, build_labels,
+	       "Versions of ibwire, of the databases that it reads, and of its libraries"),
+	GAUGE("collector_live", METRICS_ONCE, live, NULL, "1 if a collector is running on the database, else 0"),
+	GAUGE("sweep_timestamp_seconds", METRICS_ONCE, sweep_time, NULL, "Start of the newest sweep"),
+	GAUGE("sweep_duration_seconds", METRICS_ONCE, sweep_duration, NULL, "Duration of the newest sweep"),
+	GAUGE("sweep_interval_seconds", METRICS_ONCE, sweep_interval, NULL, "Configured time between sweeps"),
+	FAMILY(METRICS_COUNTER, "sweeps", METRICS_ONCE, sweeps, NULL, "Sweeps stored in the database"),
+	GAUGE("sweep_ports_polled", METRICS_ONCE, polled, NULL, "Ports polled in the newest sweep"),
+	GAUGE("sweep_ports_responding", METRICS_ONCE, responding, NULL, "Ports that responded in the newest sweep"),
+	GAUGE("sweep_coverage_ratio", METRICS_ONCE, coverage, NULL,
 	      "Share of the polled ports that responded in the newest sweep"),
-	GAUGE("sweep_mads", METRICS_ONCE, NULL, mads, NULL, "MADs sent in the newest sweep"),
-	GAUGE("sweep_mads_timed_out", METRICS_ONCE, NULL, mads_timed_out, NULL,
-	      "MADs that timed out in the newest sweep"),
-	GAUGE("discovery_timestamp_seconds", METRICS_ONCE, "seconds", discovery_time, NULL,
+	GAUGE("sweep_mads", METRICS_ONCE, mads, NULL, "MADs sent in the newest sweep"),
+	GAUGE("sweep_mads_timed_out", METRICS_ONCE, mads_timed_out, NULL, "MADs that timed out in the newest sweep"),
+	GAUGE("discovery_timestamp_seconds", METRICS_ONCE, discovery_time, NULL,
 	      "Time of the newest discovery of the fabric"),
-	GAUGE("database_size_bytes", METRICS_ONCE, "bytes", database_size, NULL, "Size of the database and its log"),
-	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, "seconds", build_duration, NULL,
+	GAUGE("database_size_bytes", METRICS_ONCE, database_size, NULL, "Size of the database and its log"),
+	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, build_duration, NULL,
 	      "Time to read the newest sweep for this page"),
-	GAUGE("nodes", METRICS_NODE_CLASS, NULL, node_count, node_class_label, "Nodes of the fabric by type"),
-	GAUGE("links", METRICS_ONCE, NULL, links, NULL, "Links of the fabric, up or down"),
-	GAUGE("links_active", METRICS_ONCE, NULL, links_active, NULL,
-	      "Links of the fabric with both ends in state Active"),
-	GAUGE("ports_with_lower_bounds", METRICS_ONCE, NULL, ports_bounded, NULL,
+	{ .name = "process_cpu_seconds", .type = METRICS_COUNTER, .scope = METRICS_PROCESS,
+	  .help = "CPU time of this process", .value = process_cpu },
+	{ .name = "process_resident_memory_bytes", .scope = METRICS_PROCESS,
+	  .help = "Resident memory of this process", .value = process_memory },
+	{ .name = "process_start_time_seconds", .scope = METRICS_PROCESS,
+	  .help = "Start of this process", .value = process_start },
+	GAUGE("nodes", METRICS_NODE_CLASS, node_count, node_class_label, "Nodes of the fabric by type"),
+	GAUGE("links", METRICS_ONCE, links, NULL, "Links of the fabric, up or down"),
+	GAUGE("links_active", METRICS_ONCE, links_active, NULL, "Links of the fabric with both ends in state Active"),
+	GAUGE("ports_with_lower_bounds", METRICS_ONCE, ports_bounded, NULL,
 	      "Ports whose traffic in the newest sweep is a lower bound, because counters were reset or are saturated"),
-	GAUGE("findings", METRICS_FINDING, NULL, finding_count, finding_labels,
+	GAUGE("findings", METRICS_FINDING, finding_count, finding_labels,
 	      "Open findings that are not acknowledged, by kind and severity"),
-	FAMILY(METRICS_INFO, "finding", METRICS_OPEN, NULL, one, open_labels,
+	FAMILY(METRICS_INFO, "finding", METRICS_OPEN, one, open_labels,
 	       "Open finding that is not acknowledged; the 200 worst"),
-	GAUGE("findings_acknowledged", METRICS_ONCE, NULL, acknowledged, NULL, "Open findings that are acknowledged"),
-	GAUGE("group_imbalance_ratio", METRICS_GROUP, "ratio", group_imbalance, direction_labels,
+	GAUGE("findings_acknowledged", METRICS_ONCE, acknowledged, NULL, "Open findings that are acknowledged"),
+	GAUGE("group_imbalance_ratio", METRICS_GROUP, group_imbalance, direction_labels,
 	      "Load of the hottest link above the mean of its group, relative to the mean; only while there is load"),
-	GAUGE("group_mean_utilization_ratio", METRICS_GROUP, "ratio", group_mean, direction_labels,
+	GAUGE("group_mean_utilization_ratio", METRICS_GROUP, group_mean, direction_labels,
 	      "Mean utilization of the links of a group"),
-	GAUGE("group_max_utilization_ratio", METRICS_GROUP, "ratio", group_most, direction_labels,
+	GAUGE("group_max_utilization_ratio", METRICS_GROUP, group_most, direction_labels,
 	      "Utilization of the hottest link of a group"),
-	GAUGE("group_links_active", METRICS_GROUP, NULL, group_active, group_labels,
-	      "Links of a group that are Active"),
-	GAUGE("group_links_built", METRICS_GROUP, NULL, group_built, group_labels, "Links that a group is built with"),
-	FAMILY(METRICS_INFO, "port", METRICS_PORT, NULL, one, port_info,
-	       "Peer, host, rail, role and active link of a port"),
-	GAUGE("port_responding", METRICS_PORT, NULL, port_responding, NULL,
+	GAUGE("group_links_active", METRICS_GROUP, group_active, group_labels, "Links of a group that are Active"),
+	GAUGE("group_links_built", METRICS_GROUP, group_built, group_labels, "Links that a group is built with"),
+	FAMILY(METRICS_INFO, "port", METRICS_PORT, one, port_info, "Peer, host, rail, role and active link of a port"),
+	GAUGE("port_responding", METRICS_PORT, port_responding, NULL,
 	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),
-	GAUGE("port_degraded", METRICS_PORT, NULL, port_degraded, NULL,
+	GAUGE("port_degraded", METRICS_PORT, port_degraded, NULL,
 	      "1 if the link runs below the width or speed that both ends have enabled or were built with"),
-	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, "seconds", port_time, NULL,
+	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, port_time, NULL,
 	      "Time of the newest reading of the port"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "Bytes received (PortRcvData times 4)"),
@@ -321,14 +341,13 @@ size_t metrics_family_count(const struct metrics_schema *schema)
 	return count;
 }
 
-/* The unit that a name ends with; NULL: it has none. */
-static const char *unit_of(const char *name)
+const char *metrics_unit(const struct metrics_family *family)
 {
 	static const char *const units[] = { "ratio", "bits_per_second", "bytes_per_second", "bytes", "seconds" };
-	size_t len = strlen(name);
+	size_t len = strlen(family->name);
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (len > strlen(units[i]) && !strcmp(name + len - strlen(units[i]), units[i]))
+		if (len > strlen(units[i]) && !strcmp(family->name + len - strlen(units[i]), units[i]))
 			return units[i];
 	return NULL;
 }
@@ -343,7 +362,7 @@ struct metrics_family metrics_family_get(const struct metrics_schema *schema, si
 	for (size_t i = 0; (column = metrics_column_next(column)) && i < at; i++)
 		column++;
 	return (struct metrics_family){
-		.name = column->metric, .type = METRICS_GAUGE, .scope = METRICS_PORT, .unit = unit_of(column->metric),
+		.name = column->metric, .type = METRICS_GAUGE, .scope = METRICS_PORT,
 		.help = column->help, .column = column, .number = at,
 	};
 }

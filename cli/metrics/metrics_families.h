@@ -34,13 +34,13 @@ enum metrics_scope {
 	METRICS_OPEN,      /* an open finding */
 	METRICS_COLLECTOR, /* the collectors hca and switch of another exporter */
 	METRICS_NODE_CLASS, /* a class of nodes (facts/summary.h) */
+	METRICS_PROCESS,   /* of a server: this process */
 };
 
 struct metrics_family {
 	const char *name; /* without the suffixes _total and _info */
 	enum metrics_type type;
 	enum metrics_scope scope;
-	const char *unit; /* the end of its name, or NULL */
 	const char *help; /* one line; NULL: that of the counter */
 	/* Return: the value of a row; NAN: the row has none. NULL: that of a column, or counter times scale. */
 	double (*value)(const struct metrics_page *page, uint32_t row);
@@ -139,15 +139,19 @@ const char *metrics_node_name(const struct fabric *fabric, uint32_t node);
  * metrics_write - write a page as text to @out, which is flushed. That of 65,536 port ends has hundreds of
  * megabytes and is never in memory as a whole.
  * @openmetrics:  OpenMetrics 1.0; else the text format of Prometheus
+ * @gzip:         compressed
  * Return: 0; ERR_IO: it cannot be written (a reader that closed its end is no error); ERR_NOMEM.
  */
-int metrics_write(const struct metrics_page *page, bool openmetrics, FILE *out, struct error *err);
+int metrics_write(const struct metrics_page *page, bool openmetrics, bool gzip, FILE *out, struct error *err);
 
 /* metrics_append_value - a finite value: all digits of a whole number; else the shortest text that reads back equal */
 void metrics_append_value(struct text *text, double value);
 
 /* metrics_row_count - rows that a family of this scope can have. */
 uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope scope);
+
+/* metrics_unit - the end of its name; NULL: it has no unit. */
+const char *metrics_unit(const struct metrics_family *family);
 
 /* metrics_suffix - the end of the names of its samples. */
 const char *metrics_suffix(const struct metrics_family *family);

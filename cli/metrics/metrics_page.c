@@ -387,6 +387,7 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	page->is_complete = code == 0;
 	page->schema = source->schema;
 	page->live = live;
+	page->served_since_us = source->served_since_us;
 	page->build_s = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
 	heap_give_back();
 	return code;

@@ -82,6 +82,7 @@ struct metrics_page {
 	const struct metrics_schema *schema;
 	struct db_status status;
 	bool live;              /* a collector runs */
+	int64_t served_since_us; /* by this process, wall clock; 0: not by a server */
 	double build_s;
 	struct metrics_topology *topology;
 	struct fabric_summary summary;
@@ -111,6 +112,7 @@ struct metrics_source {
 	ino_t inode;
 	struct metrics_page page;  /* of the newest sweep that was asked for */
 	atomic_bool is_used;       /* by a call in a thread */
+	int64_t served_since_us;   /* of struct metrics_page */
 };
 
 /* Classes of nodes in ibwire_nodes: those with a name. */

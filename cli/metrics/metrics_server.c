@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ struct client {
 	int fd;
 	enum phase phase;
 	int64_t since_us;         /* of the phase; boot time */
-	unsigned char address[16];
+	struct sockaddr_in6 address; /* or a struct sockaddr_in; without the port */
 	char *name, *password;    /* LOGIN: to be checked */
 	unsigned login;           /* status of a refusal; MHD_HTTP_OK: admitted; 0: not checked yet */
 	struct metrics_job *job;  /* that it waits for, or whose output it receives */
@@ -110,7 +111,7 @@ static unsigned count_clients(const struct client *like, enum phase phase)
 		const struct client *client = &server->clients[i];
 
 		count += client->phase != FREE && client->phase != ENDING && (!phase || client->phase == phase) &&
-			 !memcmp(client->address, like->address, sizeof(like->address));
+			 !memcmp(&client->address, &like->address, sizeof(like->address));
 	}
 	return count;
 }
@@ -159,20 +160,12 @@ static void end_oldest(struct metrics_server *server)
 		end_client(oldest);
 }
 
-static void set_address(struct client *client, const struct sockaddr *address)
-{
-	memset(client->address, 0, sizeof(client->address));
-	if (address->sa_family == AF_INET6)
-		memcpy(client->address, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
-	else if (address->sa_family == AF_INET)
-		memcpy(client->address, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
-}
-
 static void notify_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
 			      enum MHD_ConnectionNotificationCode code)
 {
 	struct metrics_server *server = ctx;
 	struct client *client = *socket_context;
+	const struct sockaddr *address;
 	unsigned count = 0;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -191,7 +184,10 @@ static void notify_connection(void *ctx, struct MHD_Connection *connection, void
 		end_oldest(server);
 	*client = (struct client){ .server = server, .connection = connection,
 		.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd };
-	set_address(client, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+	address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+	memcpy(&client->address, address, address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+	       offsetof(struct sockaddr_in, sin_zero));
+	client->address.sin6_port = 0;
 	enter(client, REQUEST);
 	*socket_context = client;
 }
@@ -314,16 +310,14 @@ static enum MHD_Result answer_client(struct client *client, const char *url)
 	if (client->job)
 		return metrics_job_respond(client->job, client->connection);
 	if (server->is_stopping)
-		return metrics_reply_line(client->connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
+		return metrics_reply_line(client->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 					  "the server is being stopped");
 	login = authenticate(client);
 	if (!login)
 		return MHD_YES;
-	if (login == MHD_HTTP_UNAUTHORIZED)
-		return metrics_reply_line(client->connection, login, "WWW-Authenticate", "Basic realm=\"ibwire\"",
-				  "a user and password of the web configuration are required");
 	if (login != MHD_HTTP_OK)
-		return metrics_reply_line(client->connection, login, "Retry-After", "1",
+		return metrics_reply_line(client->connection, login, login == MHD_HTTP_UNAUTHORIZED ?
+					  "a user and password of the web configuration are required" :
 					  "too many attempts to log in");
 	result = metrics_jobs_find(server->jobs, client->connection, url, &client->job);
 	if (!client->job)
@@ -355,7 +349,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	}
 	enter(client, WORK);
 	result = is_get ? answer_client(client, url) :
-		metrics_reply_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "GET, HEAD",
+		metrics_reply_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET and HEAD are supported");
 	if (client->phase == WORK)
 		enter(client, RESPONSE);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -17,6 +18,8 @@ enum { BLOCK_BYTES = 64 << 10 };
 struct writer {
 	const struct metrics_page *page;
 	bool openmetrics;
+	bool gzip;
+	z_stream deflate;
 	struct text begin; /* of the lines of a family: its name */
 	struct text text;  /* not written yet */
 };
@@ -29,6 +32,7 @@ uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope s
 		[METRICS_GROUP] = (uint32_t)page->group_count,
 		[METRICS_FINDING] = FINDING_KIND_COUNT * (FINDING_CRITICAL + 1),
 		[METRICS_OPEN] = page->open_count, [METRICS_COLLECTOR] = 2, [METRICS_NODE_CLASS] = METRICS_NODE_CLASSES,
+		[METRICS_PROCESS] = page->served_since_us != 0,
 	};
 
 	return counts[scope];
@@ -78,8 +82,8 @@ static void append_header(struct writer *writer, const struct metrics_family *fa
 
 	text_appendf(&writer->text, "# TYPE %s%s %s\n", family->name, named,
 		     types[!writer->openmetrics && family->type == METRICS_INFO ? METRICS_GAUGE : family->type]);
-	if (writer->openmetrics && family->unit)
-		text_appendf(&writer->text, "# UNIT %s %s\n", family->name, family->unit);
+	if (writer->openmetrics && metrics_unit(family))
+		text_appendf(&writer->text, "# UNIT %s %s\n", family->name, metrics_unit(family));
 	if (family->help)
 		text_appendf(&writer->text, "# HELP %s%s %c%s\n", family->name, named,
 			     toupper((unsigned char)*family->help), family->help + 1);
@@ -134,27 +138,48 @@ static void append_row(struct writer *writer, const struct metrics_family *famil
 	text_append(&writer->text, "\n");
 }
 
+/* Write the text so far. */
+static void write_block(struct writer *writer, bool is_last, FILE *out)
+{
+	unsigned char bytes[16 << 10];
+	z_stream *deflated = &writer->deflate;
+
+	if (!writer->gzip)
+		fwrite(text_chars(&writer->text), 1, writer->text.len, out);
+	deflated->next_in = (unsigned char *)writer->text.chars;
+	deflated->avail_in = (unsigned)writer->text.len;
+	for (bool is_full = writer->gzip; is_full; is_full = !deflated->avail_out) {
+		deflated->next_out = bytes;
+		deflated->avail_out = sizeof(bytes);
+		deflate(deflated, is_last ? Z_FINISH : Z_NO_FLUSH);
+		fwrite(bytes, 1, sizeof(bytes) - deflated->avail_out, out);
+	}
+	text_clear(&writer->text);
+}
+
 static void append_family(struct writer *writer, const struct metrics_family *family, FILE *out)
 {
 	uint32_t rows = metrics_row_count(writer->page, family->scope);
 
-	append_header(writer, family);
+	if (rows)
+		append_header(writer, family);
 	for (uint32_t row = 0; row < rows && !ferror(out); row++) {
 		if (is_included(writer->page, family, row))
 			append_row(writer, family, row);
-		if (writer->text.len < BLOCK_BYTES)
-			continue;
-		fwrite(writer->text.chars, 1, writer->text.len, out);
-		text_clear(&writer->text);
+		if (writer->text.len >= BLOCK_BYTES)
+			write_block(writer, false, out);
 	}
 }
 
-int metrics_write(const struct metrics_page *page, bool openmetrics, FILE *out, struct error *err)
+int metrics_write(const struct metrics_page *page, bool openmetrics, bool gzip, FILE *out, struct error *err)
 {
-	struct writer writer = { .page = page, .openmetrics = openmetrics };
+	struct writer writer = { .page = page, .openmetrics = openmetrics, .gzip = gzip };
 	size_t count = metrics_family_count(page->schema);
 	bool failed;
 
+	if (gzip && deflateInit2(&writer.deflate, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL,
+				 Z_DEFAULT_STRATEGY) != Z_OK)
+		return err_nomem(err);
 	for (size_t i = 0; i < count && !ferror(out); i++) {
 		const struct metrics_family family = metrics_family_get(page->schema, i);
 
@@ -163,8 +188,9 @@ int metrics_write(const struct metrics_page *page, bool openmetrics, FILE *out, 
 	if (openmetrics)
 		text_append(&writer.text, "# EOF\n");
 	failed = text_failed(&writer.text) || text_failed(&writer.begin);
-	if (!failed && writer.text.len)
-		fwrite(writer.text.chars, 1, writer.text.len, out);
+	if (!failed)
+		write_block(&writer, true, out);
+	deflateEnd(&writer.deflate);
 	text_done(&writer.begin);
 	text_done(&writer.text);
 	if (failed)

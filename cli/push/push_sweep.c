@@ -37,7 +37,7 @@ static bool is_pushed(const struct metrics_family *family)
 /* Counters and states of ports. Ratios are sent with each sweep: avg_over_time() weights samples, not time. */
 static bool can_be_left_out(const struct metrics_family *family)
 {
-	return family->scope == METRICS_PORT && !(family->unit && strcmp(family->unit, "ratio") == 0);
+	return family->scope == METRICS_PORT && !(metrics_unit(family) && strcmp(metrics_unit(family), "ratio") == 0);
 }
 
 /* Memory for --unchanged. Nothing was sent with the labels of this topology. */

@@ -6,6 +6,7 @@
 import base64
 import collections
 import crypt
+import gzip
 import http.client
 import multiprocessing
 import os
@@ -81,6 +82,9 @@ def formats(sim):
     status, headers, text = server.get({"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"})
     tap.contains("OpenMetrics if it is accepted", headers["Content-Type"], "application/openmetrics-text; version=1.0.0")
     tap.result(text.endswith("\n# EOF\n"), "it has an end")
+    refused = "application/openmetrics-text;version=1.0.0;q=0, text/plain"
+    tap.contains("not if its weight is 0", server.get({"Accept": refused})[1]["Content-Type"], "text/plain; version=0.0.4")
+    packed(server)
     rows = {(row["node_guid"], row["port"]): row for row in sim.json("ports")}
     states = samples(text, "ibwire_port_state")
     tap.equal("every port has a state", len(states), len(rows))
@@ -89,11 +93,43 @@ def formats(sim):
     once = samples(sim.ibwire("metrics", "--once").out, "ibwire_port_xmit_bytes_total")
     tap.equal("--once has the counters of the same ports", sorted(once),
               sorted(samples(text, "ibwire_port_xmit_bytes_total")))
+    tap.result("process_" not in sim.ibwire("metrics", "--once").out, "but not those of a process")
+    tap.result(0 < samples(text, "process_cpu_seconds_total")[None] < 60, "CPU time of the server")
+    tap.result(1e6 < samples(text, "process_resident_memory_bytes")[None] < 1e9, "its memory")
+    tap.result(abs(samples(text, "process_start_time_seconds")[None] - time.time()) < 300, "its start")
+    tap.contains("versions", text, 'ibwire_build_info{version="')
     tap.equal("HEAD has no body", server.get(method="HEAD")[2], "")
     tap.equal("other methods are refused", server.get(method="POST")[:1] + server.get(method="DELETE")[:1], (405, 405))
     status, _, text = server.get(path="/other")
     tap.equal("other pages are one line", (status, text.count("\n")), (404, 1))
     return server
+
+
+def packed(server):
+    """The same text, compressed for clients that accept it."""
+    def fetch(encoding, tag=""):
+        request = urllib.request.Request(server.url, headers={"Accept-Encoding": encoding, "If-None-Match": tag})
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+
+    def without_numbers(text):
+        return re.sub(r" \S+$", "", text.decode(), flags=re.M)
+
+    _, headers, plain = fetch("gzip;q=0, deflate")
+    tap.equal("without compression", (headers["Content-Encoding"], headers["Vary"]), (None, "Accept, Accept-Encoding"))
+    _, headers, text = fetch("deflate, gzip")
+    tap.equal("with gzip", headers["Content-Encoding"], "gzip")
+    tap.result(len(text) < len(plain) / 5, "it is small", (len(text), len(plain)))
+    tap.equal("it is the same text", without_numbers(gzip.decompress(text)), without_numbers(plain))
+    while True:
+        _, headers, _ = fetch("gzip")
+        status, again, text = fetch("gzip", headers["ETag"])
+        if status == 304 or again["ETag"] == headers["ETag"]:
+            break
+    tap.equal("nothing has changed: 304", (status, text), (304, b""))
 
 
 def conditional(sim, server, collector):
@@ -562,9 +598,12 @@ with tap.part("metrics"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 
     early = Server(sim)
     status, _, text = early.get()
     tap.equal("without a database it waits for one", (status, text.count("\n")), (503, 1))
+    tap.equal("it is alive, but not ready", (early.get(path="/-/healthy")[::2], early.get(path="/-/ready")[0]),
+              ((200, "healthy\n"), 503))
     collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=open("collect", "wb"))
     wait_for(lambda: early.get()[0] == 200)
     tap.equal("and finds it", early.get()[0], 200)
+    tap.equal("it is ready", early.get(path="/-/ready")[::2], (200, "ready\n"))
     wait_for(lambda: sim.newest() > 3)
     server = formats(sim)
     wait_for(lambda: sim.newest() > 10)
