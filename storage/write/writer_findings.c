@@ -265,7 +265,7 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 	struct stored_finding stored = {
 		.kind = finding->kind, .node_guid = finding->node_guid, .port = finding->port, .tag = finding->tag,
 		.severity = finding->severity, .phase = finding_phase(finding), .last_seen_us = finding->last_seen_us,
-		.state_us = sweep->wall_us, .compared_us = sweep->wall_us, .seen = true,
+		.state_us = sweep->start_us, .compared_us = sweep->start_us, .seen = true,
 		.origin = find_origin(writer, finding),
 		.peak = magnitude ? magnitude->value : NAN, .peak_stored = NAN, .peak_us = sweep->wall_us,
 	};
@@ -288,9 +288,9 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 
 /* Must a finding be compared with its newest rows in this sweep? */
 static bool is_due(const struct stored_findings *findings, const struct stored_finding *stored,
-		   const struct finding *finding, int64_t wall_us)
+		   const struct finding *finding, int64_t now_us)
 {
-	int64_t age_us = wall_us - stored->state_us, since_us = wall_us - stored->compared_us;
+	int64_t age_us = now_us - stored->state_us, since_us = now_us - stored->compared_us;
 	int64_t wait_us = age_us / 8 < TEXT_LONG_US ? age_us / 8 : TEXT_LONG_US;
 	int64_t all_us = (int64_t)findings->count * US_PER_S / COMPARED_PER_S, from_us, until_us;
 
@@ -299,8 +299,7 @@ static bool is_due(const struct stored_findings *findings, const struct stored_f
 		wait_us = age_us / 60 < TEXT_LONGEST_US ? age_us / 60 : TEXT_LONGEST_US;
 	if (finding_is_of_window(stored->kind) && finding_window(finding, &from_us, &until_us) && until_us > from_us)
 		wait_us = until_us - from_us;
-	/* The wall clock may be set back. */
-	return since_us < 0 || age_us < 0 || since_us >= (wait_us > all_us ? wait_us : all_us);
+	return !stored->compared_us || since_us >= (wait_us > all_us ? wait_us : all_us);
 }
 
 /* Return: whether the peak exceeds the stored one by an eighth. */
@@ -324,15 +323,21 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 		       finding_phase(finding) != stored->phase || origin != stored->origin;
 	bool peaked = update_peak(stored, finding, sweep->wall_us);
 
+	/* Of a previous run only the wall clock is known, which may have been set back since. */
+	if (!stored->compared_us) {
+		stored->state_us += sweep->start_us - sweep->wall_us;
+		if (stored->state_us > sweep->start_us)
+			stored->state_us = sweep->start_us;
+	}
 	stored->seen = true;
 	stored->last_seen_us = finding->last_seen_us;
-	if (!changed && !peaked && !is_due(&writer->findings, stored, finding, sweep->wall_us))
+	if (!changed && !peaked && !is_due(&writer->findings, stored, finding, sweep->start_us))
 		return 0;
 	if (changed)
-		stored->state_us = sweep->wall_us;
+		stored->state_us = sweep->start_us;
 	stored->phase = finding_phase(finding);
 	stored->severity = finding->severity;
-	stored->compared_us = sweep->wall_us;
+	stored->compared_us = sweep->start_us;
 	stored->origin = origin;
 	snprintf(stored->cause, sizeof(stored->cause), "%s", cause);
 	return store_state(writer, finding, stored, changed, sweep->wall_us, id, err);

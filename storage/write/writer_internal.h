@@ -113,8 +113,8 @@ struct stored_finding {
 	char cause[32];
 	enum finding_phase phase; /* as stored */
 	int64_t last_seen_us;
-	int64_t state_us;      /* wall clock when its severity, its cause or its phase changed */
-	int64_t compared_us;   /* wall clock when its strings were last compared with the newest rows */
+	int64_t state_us;      /* CLOCK_BOOTTIME when its severity, its cause or its phase changed */
+	int64_t compared_us;   /* when its strings were last compared with the newest rows; 0: in a previous run */
 	int64_t state_sweep;   /* finding_state.from_sweep of its newest complete row; 0: of a previous run */
 	uint64_t state_hash, text_hash; /* of that row, and of the newest one */
 	double peak;           /* largest magnitude (finding_magnitude()); NaN: none */

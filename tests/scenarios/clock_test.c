@@ -35,7 +35,7 @@
 
 /* Sweeps of a run; those with steps. */
 enum { RUN_SWEEPS = 180, STEPS_FROM = 40, RESTART = 70, STEPS_UNTIL = 120 };
-enum { FACES = 6, QUERIES = 8, ROWS_MOST = 1000 };
+enum { FACES = 6, QUERIES = 9, ROWS_MOST = 1000 };
 
 /* Wall clock of a run: that of CLOCK_BOOTTIME and offsets for each sweep. */
 struct steps {
@@ -89,6 +89,8 @@ static const char *const queries[QUERIES] = {
 	" ORDER BY sweep, port, v.counter",
 	"SELECT id, kind, node_guid, port, peer_guid, peer_port, tag, opened_sweep, closed_sweep FROM finding"
 	" ORDER BY id",
+	"SELECT finding, from_sweep, severity, affected_hosts, subject, cause, advice, hosts, ports FROM finding_state"
+	" WHERE state_sweep IS NULL ORDER BY finding, from_sweep",
 	"SELECT sweep, kind, severity, node_guid, port, CASE WHEN text LIKE '%before a restart%' THEN '' ELSE text END"
 	" FROM event WHERE kind <> 'clock-stepped' ORDER BY id",
 	"SELECT from_sweep, port, to_sweep, peer, state, width, speed, lid FROM port_version ORDER BY from_sweep, port",
