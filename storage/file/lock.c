@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/file/lock.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,9 +19,6 @@
 
 /* The byte of PATH-shm that a writer locks. Source: SQLite's os_unix.c and wal.c, WAL_WRITE_LOCK. */
 #define SHM_WRITE_BYTE 120
-
-/* Descriptors to search: ibwire has a few dozen open; the lowest free one is always used. */
-#define DESCRIPTORS_MOST 1024
 
 static int suffixed(const char *path, const char *suffix, char ret[PATH_MAX], struct error *err)
 {
@@ -131,31 +129,35 @@ void lock_release(struct db_lock *lock)
 }
 
 /*
- * Probe the write lock with the open descriptors of PATH-shm if there are any: close() would drop SQLite's
- * locks. Another thread may close one of them meanwhile; that of the caller's own connection remains.
+ * The descriptor of this process that has a file open; -1: none. It is found without the use of a descriptor that
+ * another thread may close.
+ */
+static int find_open(const struct stat *file)
+{
+	DIR *descriptors = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	struct stat st;
+	int fd = -1;
+
+	while (descriptors && fd < 0 && (entry = readdir(descriptors)))
+		if (fstatat(dirfd(descriptors), entry->d_name, &st, 0) == 0 && same_file(file, &st))
+			fd = atoi(entry->d_name);
+	if (descriptors)
+		closedir(descriptors);
+	return fd;
+}
+
+/*
+ * Probe the write lock with the open descriptor of PATH-shm: to open and close another one would drop SQLite's locks.
+ * SQLite has one for all connections of a process, which remains open while the caller's connection is.
  */
 static bool probe_write_lock(const char *path, struct flock *ret)
 {
 	char name[PATH_MAX];
-	struct stat st, open_st;
-	bool refused, is_open = false;
-	int fd;
+	struct stat st;
+	int fd = suffixed(path, "-shm", name, NULL) < 0 || stat(name, &st) < 0 ? -1 : find_open(&st);
 
-	if (suffixed(path, "-shm", name, NULL) < 0 || stat(name, &st) < 0)
-		return false;
-	for (fd = 0; fd < DESCRIPTORS_MOST; fd++) {
-		if (fstat(fd, &open_st) < 0 || !same_file(&st, &open_st))
-			continue;
-		if (probe(fd, F_WRLCK, SHM_WRITE_BYTE, 1, ret))
-			return true;
-		is_open = true;
-	}
-	fd = is_open ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return false;
-	refused = probe(fd, F_WRLCK, SHM_WRITE_BYTE, 1, ret);
-	close(fd);
-	return refused;
+	return fd >= 0 && probe(fd, F_WRLCK, SHM_WRITE_BYTE, 1, ret);
 }
 
 /*

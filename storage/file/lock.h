@@ -57,7 +57,10 @@ bool lock_held(const char *path, int64_t *ret_pid);
  */
 size_t lock_holders(const char *path, int64_t first, int64_t last, char *ret, size_t size);
 
-/* lock_blocks_store - does another process hold SQLite's write lock? @ret_pid: its id; 0: unknown. */
+/*
+ * lock_blocks_store - does another process hold SQLite's write lock? @ret_pid: its id; 0: unknown
+ * The caller has a connection to the database, which has read it.
+ */
 bool lock_blocks_store(const char *path, int64_t *ret_pid);
 
 /* lock_holder - "process 42", or a text for an unknown id. Return: @chars. */

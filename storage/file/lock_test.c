@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* lock_test.c - one collector per database, which readers cannot block */
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +225,35 @@ TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_reported)
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
+}
+
+static void *open_and_close(void *ctx)
+{
+	atomic_bool *ends = ctx;
+
+	while (!*ends)
+		close(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	return NULL;
+}
+
+/* ThreadSanitizer reports what two threads do with one descriptor. */
+TEST_IN_FOLDER(a_probe_uses_no_descriptor_of_another_thread)
+{
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+	atomic_bool ends = false;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, open_and_close, &ends), 0);
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(reader_status(reader, &status, NULL), 0);
+		assert_true(status.live && !status.store_blocked);
+	}
+	ends = true;
+	pthread_join(thread, NULL);
+	reader_close(reader);
+	writer_close(writer);
 }
 
 /* The folder may be another user's. */
