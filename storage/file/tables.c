@@ -14,6 +14,7 @@
  */
 #include "storage/file/tables.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -372,6 +373,17 @@ const char tables_traffic_begin[] =
 	"	d.elapsed_us AS elapsed_us";
 const char tables_traffic_end[] = "\nFROM sample d;\n";
 
+static_assert(COUNTER_XMIT_DATA == 0 && COUNTER_RCV_DATA == 1, "the set of both is 3 in the view");
+/* Sums wrap: a negative number is at least 2^63. */
+#define BYTES(words) \
+	"CASE WHEN " words " NOT BETWEEN 0 AND 2305843009213693951 THEN 9223372036854775807 ELSE 4 * " words " END"
+#define BYTES_PER_S(words) \
+	"4e6 * (" words " + (" words " < 0) * 18446744073709551616.0) / nullif(t.elapsed_us, 0)"
+#define TRAFFIC_SUM(run) \
+	"SELECT " run ".from_us, " run ".to_us, " run ".to_sweep, h.port, h.samples, h.elapsed_us,\n" \
+	"	h.xmit_data, h.rcv_data, h.xmit_packets, h.rcv_packets,\n" \
+	"	(h.unknown | h.reset | h.saturated) & 3 <> 0 AS at_least\n"
+
 const char *const tables_views[] = {
 	"node_names AS -- names of nodes, and when they were valid; (was): the last specific name\n"
 	TABLES_NODE_NAMES ";\n",
@@ -438,6 +450,18 @@ const char *const tables_views[] = {
 	"FROM detail d JOIN sweep s ON s.id = d.sweep JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node\n"
 	"	JOIN detail_counter k ON k.attribute = d.attribute AND NOT d.missing >> k.number & 1\n"
 	"	LEFT JOIN detail_value v ON v.sweep = d.sweep AND v.port = d.port AND v.counter = k.id;\n",
+	"traffic_hours AS -- traffic of a port in an hour; in the newest one, in 10 minutes. For any SQLite client\n"
+	"SELECT " TIME("t.from_us") " AS since, " TIME("t.to_us") " AS until,\n"
+	"	" NAME_AT("p.node", "t.to_sweep - 1") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
+	"	t.samples AS samples, t.elapsed_us / 1e6 AS elapsed_s,\n"
+	"	" BYTES("t.xmit_data") " AS xmit_bytes, " BYTES("t.rcv_data") " AS rcv_bytes,\n"
+	"	" BYTES_PER_S("t.xmit_data") " AS xmit_bytes_per_s,\n"
+	"	" BYTES_PER_S("t.rcv_data") " AS rcv_bytes_per_s,\n"
+	"	t.xmit_packets AS xmit_packets, t.rcv_packets AS rcv_packets, t.at_least AS at_least\n"
+	"FROM (" TRAFFIC_SUM("r") "FROM hour r JOIN hour_sum h ON h.hour = r.id WHERE r.state = 1\n"
+	"	UNION ALL " TRAFFIC_SUM("w") "FROM chunk_window w JOIN chunk_sum h ON h.window = w.id\n"
+	"	WHERE w.state > 0 AND w.id >= (SELECT coalesce(max(to_window), 0) FROM hour WHERE state = 1)) t\n"
+	"	JOIN port p ON p.id = t.port JOIN node n ON n.id = p.node;\n",
 	NULL,
 };
 
@@ -445,7 +469,7 @@ const char tables_drop_views[] =
 	"DROP VIEW IF EXISTS traffic; DROP VIEW IF EXISTS errors; DROP VIEW IF EXISTS gaps;"
 	" DROP VIEW IF EXISTS nodes; DROP VIEW IF EXISTS ports; DROP VIEW IF EXISTS events;"
 	" DROP VIEW IF EXISTS node_names; DROP VIEW IF EXISTS sweeps;"
-	" DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";
+	" DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings; DROP VIEW IF EXISTS traffic_hours";
 
 /*
  * Blocks as read by one SMP: a routing engine that moves a host changes one block per switch. The
