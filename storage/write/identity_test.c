@@ -204,6 +204,11 @@ static size_t left_out(const struct world *world, char ret_first[SINK_HOLDERS_SI
 	return sink->nodes_left_out(sink->ctx, ret_first);
 }
 
+static bool is_left_out(const struct world *world, uint64_t guid)
+{
+	return sink_leaves_out(writer_sink(world->writer), guid);
+}
+
 static int64_t most_port_id(void)
 {
 	return check_integer(path, "SELECT max(id) FROM port");
@@ -394,6 +399,9 @@ TEST_IN_FOLDER(false_switches_are_limited_and_named_and_no_sweep_is_lost)
 	assert_int_equal(left_out(world, first), FALSE_SWITCHES);
 	sweep_world(world, 3600 * US_PER_S);
 	assert_int_equal(left_out(world, first), FALSE_SWITCHES - 4);
+	for (size_t slot = 0; slot < FALSE_SWITCHES; slot++)
+		assert_int_equal(is_left_out(world, world->slots[slot].guid), slot >= 4);
+	assert_false(is_left_out(world, HOST) || is_left_out(world, world->slots[100].guid));
 	/* The same topology is tried again once more credit has accrued, and until all are stored. */
 	for (int i = 0; i < 9; i++)
 		sweep_world(world, 3600 * US_PER_S);

@@ -286,6 +286,34 @@ TEST(blocks_per_transaction_are_limited)
 	bed_done(&bed);
 }
 
+static bool is_below(void *ctx, uint64_t guid)
+{
+	return guid < *(const uint64_t *)ctx;
+}
+
+/* Those that the store found to be left out only as it stored them, and those of which it is known. */
+TEST(tables_of_switches_that_are_left_out_are_stored_once_they_are_not)
+{
+	uint64_t accepted_from = 0;
+	const struct sink sink = { .is_left_out = is_below, .ctx = &accepted_from };
+	struct bed bed;
+
+	bed_init(&bed, 12);
+	bed.read.sink = &sink;
+	bed_sweep(&bed);
+	assert_int_equal(bed.read.block_count, SWITCHES * BLOCKS);
+	for (accepted_from = 100 + SWITCHES; accepted_from >= 100; accepted_from -= 10) {
+		if (accepted_from < 100 + SWITCHES) {
+			bed_sweep(&bed);
+			assert_int_equal(bed.read.block_count, 10 * BLOCKS);
+		}
+		route_read_commit(&bed.read);
+	}
+	bed_sweep(&bed);
+	assert_int_equal(bed.read.block_count, 0);
+	bed_done(&bed);
+}
+
 TEST(an_interval_of_zero_disables_reads)
 {
 	struct bed bed;
