@@ -48,6 +48,7 @@ static bool find_option(const char *options, const char *key, bool *ret_value)
 	return false;
 }
 
+/* As a subject of health, "ack" and "unack" would be its commands, which write. */
 static bool is_valid(const char *value)
 {
 	size_t len = strlen(value);
@@ -55,13 +56,7 @@ static bool is_valid(const char *value)
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)
 			return false;
-	return len > 0 && len <= METRICS_API_VALUE;
-}
-
-/* As a subject of health, these would be its commands `ack` and `unack`, which write. */
-static bool is_command_word(const char *value)
-{
-	return !strcmp(value, "ack") || !strcmp(value, "unack");
+	return len > 0 && len <= METRICS_API_VALUE && strcmp(value, "ack") && strcmp(value, "unack");
 }
 
 /* Append an option and its value, or with @subjects an argument. */
@@ -74,7 +69,7 @@ static int add_pair(const struct api_route *route, const struct metrics_api_pair
 	if (!find_option(route->options, pair->key, &has_value))
 		return err_set(err, ERR_USAGE, "%s has no option '%.32s'; options: %s", route->path, pair->key,
 			       *route->options ? route->options : "none");
-	if (has_value ? !is_valid(value) || is_command_word(value) : *value && strcmp(value, "1"))
+	if (has_value ? !is_valid(value) : *value && strcmp(value, "1"))
 		return err_set(err, ERR_USAGE, "%s: invalid value of %.32s", route->path, pair->key);
 	if (subjects && !strcmp(pair->key, "subject"))
 		text_appendf(arguments, "%s%c", value, '\0');

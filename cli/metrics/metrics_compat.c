@@ -42,20 +42,22 @@ static void uplink_labels(const struct metrics_page *page, uint32_t row, struct 
 	metrics_label_number(text, "uplink_lid", port_lid(fabric, port->peer));
 }
 
-static uint64_t switch_guid(const struct fabric *fabric, const struct node *node)
-{
-	return node->ports ? fabric_port_guid(fabric, node->first_port) : node->guid;
-}
-
 /* Devices: a switch is a row of its node; each port of an HCA is one. */
-static void switch_info(const struct metrics_page *page, uint32_t row, struct text *text)
+static void switch_guid(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	const struct fabric *fabric = page->topology->fabric;
 	const struct node *node = &fabric->nodes[row];
 
-	metrics_label_guid(text, "guid", switch_guid(fabric, node));
+	metrics_label_guid(text, "guid", node->ports ? fabric_port_guid(fabric, node->first_port) : node->guid);
+}
+
+static void switch_info(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	const struct fabric *fabric = page->topology->fabric;
+
+	switch_guid(page, row, text);
 	metrics_label(text, "switch", metrics_node_name(fabric, row));
-	metrics_label_number(text, "lid", node->lid);
+	metrics_label_number(text, "lid", fabric->nodes[row].lid);
 }
 
 static void hca_guid(const struct metrics_page *page, uint32_t row, struct text *text)
@@ -88,27 +90,25 @@ static double lane_rate(const struct metrics_page *page, uint32_t row, int which
 	return rate > 0 ? rate : NAN;
 }
 
-/* A node fails if one of its polled ports did not respond. */
-static double failed_ports(const struct metrics_page *page, uint32_t first, uint32_t count)
+static bool is_failed(const struct metrics_page *page, uint32_t port)
 {
-	for (uint32_t i = first; i < first + count; i++)
-		if (page->ports[i].sample == SAMPLE_SILENT || page->ports[i].sample == SAMPLE_BACKOFF)
-			return 1;
-	return 0;
+	return page->ports[port].sample == SAMPLE_SILENT || page->ports[port].sample == SAMPLE_BACKOFF;
 }
 
+/* A node fails if one of its polled ports did not respond. */
 static double switch_failed(const struct metrics_page *page, uint32_t row)
 {
 	const struct node *node = &page->topology->fabric->nodes[row];
+	bool failed = false;
 
-	return failed_ports(page, node->first_port, node->ports);
+	for (uint32_t i = 0; i < node->ports; i++)
+		failed |= is_failed(page, node->first_port + i);
+	return failed;
 }
 
 static void switch_device(const struct metrics_page *page, uint32_t row, struct text *text)
 {
-	const struct node *node = &page->topology->fabric->nodes[row];
-
-	metrics_label_guid(text, "guid", switch_guid(page->topology->fabric, node));
+	switch_guid(page, row, text);
 	metrics_label(text, "collector", "switch");
 }
 
@@ -134,7 +134,7 @@ METRICS_VALUE(zero, 0)
 METRICS_VALUE(one, 1)
 METRICS_VALUE(raw_rate, lane_rate(page, row, 0))
 METRICS_VALUE(effective_rate, lane_rate(page, row, 1))
-METRICS_VALUE(hca_failed, failed_ports(page, row, 1))
+METRICS_VALUE(hca_failed, is_failed(page, row))
 METRICS_VALUE(last_execution, (double)(page->status.last.wall_us / US_PER_S))
 METRICS_VALUE(sweep_duration, (double)page->status.last.duration_us / US_PER_S)
 METRICS_VALUE(build_duration, page->build_s)
@@ -280,12 +280,12 @@ static bool is_first_failed(const struct metrics_page *page, uint32_t row)
 	const struct node *node = &fabric->nodes[fabric->ports[row].node];
 	uint32_t first = node->type == NODE_SWITCH ? node->first_port : row;
 
-	while (first < row && !(fabric->ports[first].peer != FABRIC_NONE && hca_failed(page, first)))
+	while (first < row && (fabric->ports[first].peer == FABRIC_NONE || !is_failed(page, first)))
 		first++;
-	return first == row && hca_failed(page, row);
+	return first == row && is_failed(page, row);
 }
 
-METRICS_VALUE(query_failed, hca_failed(page, row) ? 1 : NAN)
+METRICS_VALUE(query_failed, is_failed(page, row) ? 1 : NAN)
 METRICS_VALUE(rpc_failed, is_first_failed(page, row) ? 1 : NAN)
 METRICS_VALUE(unknown, NAN)
 

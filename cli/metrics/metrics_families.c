@@ -119,21 +119,6 @@ static void port_info(const struct metrics_page *page, uint32_t row, struct text
 	metrics_label(text, "speed", link_speed_name(port->speed));
 }
 
-/* Ports that are down, or have no counters, are not polled. */
-static double port_responding(const struct metrics_page *page, uint32_t row)
-{
-	switch (page->ports[row].sample) {
-	case SAMPLE_OK:
-		return 1;
-	case SAMPLE_SILENT:
-	case SAMPLE_BACKOFF:
-	case SAMPLE_LOCKED:
-		return 0;
-	default:
-		return NAN;
-	}
-}
-
 static double port_degraded(const struct metrics_page *page, uint32_t row)
 {
 	const struct port *port = port_of(page, row);
@@ -199,6 +184,9 @@ static void node_class_label(const struct metrics_page *page, uint32_t row, stru
 #define SECONDS(wall_us) ((wall_us) ? (double)(wall_us) / US_PER_S : NAN)
 
 METRICS_VALUE(one, 1)
+/* Ports that are down, or have no counters, are not polled. */
+METRICS_VALUE(port_responding, page->ports[row].sample == SAMPLE_OK ? 1 : page->ports[row].sample == SAMPLE_SILENT ||
+	      page->ports[row].sample == SAMPLE_BACKOFF || page->ports[row].sample == SAMPLE_LOCKED ? 0 : NAN)
 METRICS_VALUE(port_time, SECONDS(page->ports[row].last_wall_us))
 GROUP(group_imbalance, true, page->groups[row].imbalance)
 GROUP(group_mean, true, page->groups[row].mean)
@@ -386,9 +374,10 @@ double metrics_family_value(const struct metrics_family *family, const struct me
 
 const struct metrics_schema *metrics_schema_find(const char *name)
 {
-	if (!name)
-		return &own;
-	if (!strcmp(name, metrics_schema_treydock.name))
-		return &metrics_schema_treydock;
-	return strcmp(name, metrics_schema_guilbaults.name) ? NULL : &metrics_schema_guilbaults;
+	static const struct metrics_schema *const all[] = { &metrics_schema_treydock, &metrics_schema_guilbaults };
+
+	for (size_t i = 0; name && i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(name, all[i]->name))
+			return all[i];
+	return name ? NULL : &own;
 }

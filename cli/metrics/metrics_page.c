@@ -116,25 +116,18 @@ static int move_page(struct metrics_source *source, struct fabric *fabric, struc
 {
 	struct metrics_page *page = &source->page;
 	const struct fabric *last = page->topology ? page->topology->fabric : NULL;
+	struct metrics_topology *topology = NULL;
 	struct metrics_counters *counters;
 	struct metrics_detail *details;
-	struct metrics_topology *topology;
 	int code;
 
 	if (last == fabric)
 		return 0;
-	code = metrics_topology_create(fabric, source->settings, source->schema, NULL, NULL, &topology, err);
-	if (code < 0)
-		return code;
 	counters = calloc(fabric->port_count + 1, sizeof(*counters));
 	details = calloc(source->schema->details ? fabric->port_count + 1 : 1, sizeof(*details));
-	if (!counters || !details) {
-		free(counters);
-		free(details);
-		metrics_topology_destroy(topology);
-		return err_nomem(err);
-	}
-	for (uint32_t i = 0; last && i < fabric->port_count; i++) {
+	code = counters && details ? metrics_topology_create(fabric, source->settings, source->schema, NULL, NULL,
+							     &topology, err) : err_nomem(err);
+	for (uint32_t i = 0; code == 0 && last && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		uint32_t then = fabric_find_port(last, fabric->nodes[port->node].guid, port->num);
 
@@ -144,11 +137,13 @@ static int move_page(struct metrics_source *source, struct fabric *fabric, struc
 		if (source->schema->details)
 			details[i] = page->details[then];
 	}
-	free(page->counters);
-	free(page->details);
+	free(code < 0 ? counters : page->counters);
+	free(code < 0 ? details : page->details);
+	metrics_topology_destroy(code < 0 ? topology : page->topology);
+	if (code < 0)
+		return code;
 	page->counters = counters;
 	page->details = details;
-	metrics_topology_destroy(page->topology);
 	page->topology = topology;
 	return 0;
 }

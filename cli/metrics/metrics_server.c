@@ -123,7 +123,7 @@ static unsigned count_clients(const struct client *like, enum phase phase)
  */
 static unsigned progress_of(const struct client *client)
 {
-	enum { TLS_HANDSHAKE = 0x16, TLS_DATA = 0x17, ARRIVAL_US = 200000 };
+	enum { ARRIVAL_US = 200000 };
 	char bytes[4096];
 	ssize_t len;
 
@@ -135,9 +135,7 @@ static unsigned progress_of(const struct client *client)
 		return 1;
 	if (len <= 0)
 		return 0;
-	if (client->server->config.tls && (bytes[0] == TLS_HANDSHAKE || bytes[0] == TLS_DATA))
-		return 2;
-	return memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
+	return client->server->config.tls || memmem(bytes, (size_t)len, "\r\n\r\n", 4) ? 2 : 1;
 }
 
 /* Of the address with the most connections the one with the least progress, the oldest of these. */
