@@ -45,13 +45,20 @@ static inline int64_t delta_us_add(int64_t us, int64_t more_us)
 }
 
 /*
- * delta_lower_bounds - the known counters whose value is a lower bound
- * After a reset of any counter also those of errors: a tool that clears counters clears them too, and what they had
- * counted since the last reading is lost, which a count of 0 or of few does not show by a decrease.
+ * delta_resets - counters whose reset is known
+ * @reset:  those that decreased
+ * After a reset of any counter also those of errors and PortXmitWait: a tool that clears counters clears them too, and
+ * what they had counted since the last reading is lost, which a count of 0 or of few does not show by a decrease.
  */
+static inline counter_set delta_resets(counter_set reset)
+{
+	return reset ? reset | COUNTER_ERROR_SET | COUNTER_BIT(COUNTER_XMIT_WAIT) : 0;
+}
+
+/* delta_lower_bounds - the known counters whose value is a lower bound */
 static inline counter_set delta_lower_bounds(const struct delta *delta)
 {
-	return (delta->reset | delta->saturated | (delta->reset ? COUNTER_ERROR_SET : 0)) & delta->known;
+	return (delta_resets(delta->reset) | delta->saturated) & delta->known;
 }
 
 /*

@@ -18,6 +18,9 @@ const char *counted_key(size_t place)
 	return detail_info((enum detail_attribute)attribute, (unsigned)number)->key;
 }
 
+/* Tools clear data counters and packet counters together, and often errors and PortXmitWait alone. */
+#define DATA_SET (COUNTER_TRAFFIC_SET & ~COUNTER_BIT(COUNTER_XMIT_WAIT))
+
 static void fill_counters(const struct full_reading *before, const struct full_reading *after, struct difference *ret)
 {
 	struct delta delta;
@@ -28,7 +31,8 @@ static void fill_counters(const struct full_reading *before, const struct full_r
 			.value = delta.value[i], .known = delta.known & COUNTER_BIT(i),
 			.saturated = delta.saturated & COUNTER_BIT(i),
 		};
-	difference_note_resets(ret, delta.reset);
+	/* In hours or days a counter that was cleared may have passed its last reading again. */
+	difference_note_resets(ret, delta.reset & DATA_SET ? COUNTER_TRAFFIC_SET : delta.reset);
 }
 
 static void fill_details(const struct full_reading *before, const struct full_reading *after, int attribute,
@@ -63,13 +67,11 @@ void difference_between(const struct full_reading *before, const struct full_rea
 		fill_details(before, after, attribute, ret);
 }
 
-void difference_note_resets(struct difference *difference, counter_set counters)
+void difference_note_resets(struct difference *difference, counter_set reset)
 {
-	/* As delta_lower_bounds(): what errors had counted before a reset of any counter is lost. */
-	counters |= counters ? COUNTER_ERROR_SET : 0;
+	reset = delta_resets(reset);
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		if (counters & COUNTER_BIT(i))
-			difference->counters[i].reset |= difference->counters[i].known;
+		difference->counters[i].reset |= difference->counters[i].known && reset & COUNTER_BIT(i);
 }
 
 bool difference_is_down(const struct difference *difference)

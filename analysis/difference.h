@@ -56,8 +56,11 @@ struct difference {
 void difference_between(const struct full_reading *before, const struct full_reading *after, int64_t offset_us,
 			struct difference *ret);
 
-/* difference_note_resets - resets of counters in between are known: their changes are lower bounds, and all errors. */
-void difference_note_resets(struct difference *difference, counter_set counters);
+/*
+ * difference_note_resets - resets of these counters in between are known: their changes, and those of the counters that
+ * a tool clears with them (delta_resets()), are lower bounds.
+ */
+void difference_note_resets(struct difference *difference, counter_set reset);
 
 /* difference_is_down - no link at either time, so nothing was read and nothing is missing. */
 bool difference_is_down(const struct difference *difference);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Differences of distant readings, compared with the true counts in between. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "analysis/difference.h"
@@ -90,6 +91,62 @@ TEST(a_difference_is_exact_or_a_lower_bound)
 	}
 	assert_true(exact > ROUNDS / 3);
 	assert_true(bounds > ROUNDS / 10);
+}
+
+/*
+ * All counters of a port, cleared together at a random time: what counts past its last reading does not decrease.
+ * If a counter of data or packets shows the reset, no change is taken for exact that is not; if another one does, no
+ * change of errors and PortXmitWait.
+ */
+TEST(a_reset_that_one_counter_shows_marks_all)
+{
+	size_t shown = 0, hidden = 0;
+
+	state = 78;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct full_reading before = { .reading.at_us = 5 }, after = { .reading.at_us = 25 };
+		struct difference difference;
+		uint64_t counted[COUNTER_COUNT];
+		bool cleared = draw(2), any = false, data = false;
+
+		for (int i = 0; i < COUNTER_COUNT; i++) {
+			uint64_t was = draw(3) ? draw(30) : 0, until = draw(3) ? draw(100) : 0, since = draw(200);
+
+			counted[i] = until + since;
+			read_fast(&before, i, was, true);
+			read_fast(&after, i, cleared ? since : was + until + since, true);
+			any |= cleared && since < was;
+			data |= cleared && since < was && i < COUNTER_TRAFFIC_COUNT && i != COUNTER_XMIT_WAIT;
+		}
+		difference_between(&before, &after, 0, &difference);
+		for (int i = 0; i < COUNTER_COUNT; i++) {
+			const struct counted *one = &difference.counters[i];
+
+			assert_int_equal(one->reset, i < COUNTER_TRAFFIC_COUNT && i != COUNTER_XMIT_WAIT ? data : any);
+			if (one->reset ? one->value > counted[i] : !cleared && one->value != counted[i])
+				fail_msg("%s: %" PRIu64 " of %" PRIu64, counted_key((size_t)i), one->value, counted[i]);
+			hidden += any && after.reading.value[i] >= before.reading.value[i];
+		}
+		shown += any;
+	}
+	assert_true(shown > ROUNDS / 3);
+	assert_true(hidden > ROUNDS);
+}
+
+TEST(a_reset_that_the_collector_saw_marks_errors_and_xmit_wait_too)
+{
+	struct full_reading before = { .reading.at_us = 5 }, after = { .reading.at_us = 25 };
+	struct difference difference;
+
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		read_fast(&before, i, 0, true);
+		read_fast(&after, i, 3, true);
+	}
+	difference_between(&before, &after, 0, &difference);
+	difference_note_resets(&difference, COUNTER_BIT(COUNTER_RCV_DATA));
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		assert_int_equal(difference.counters[i].reset,
+				 i == COUNTER_RCV_DATA || i == COUNTER_XMIT_WAIT || i >= COUNTER_TRAFFIC_COUNT);
 }
 
 TEST(a_counter_that_was_not_read_twice_is_unknown)

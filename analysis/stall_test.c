@@ -107,9 +107,15 @@ TEST(a_reset_or_saturated_counter_is_a_lower_bound)
 	delta = waited(0, 1000000);
 	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &tick7).value));
-	/* Marks of other counters do not matter. */
+	/* What clears another counter clears this one; saturation of others does not matter. */
+	delta = waited(312500000, 1000000);
+	delta.reset = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	assert_true(measure_is_at_least(stall_estimate(&delta, &quantum, &port, &tick7)));
 	delta = waited(0, 1000000);
-	delta.reset = delta.saturated = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	delta.reset = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &tick7).value));
+	delta.reset = 0;
+	delta.saturated = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
 	stall = stall_estimate(&delta, &quantum, &port, &tick7);
 	assert_true(stall.value == 0 && measure_is_exact(stall));
 }

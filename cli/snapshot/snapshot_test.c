@@ -88,13 +88,16 @@ static const json_t *known_of(const json_t *row, const char *key)
 	return bound ? bound : json_object_get(row, key);
 }
 
-/* A tool that clears one counter of a port clears those of errors. */
-static bool any_decreased(const struct reading *before, const struct reading *after)
+/*
+ * A tool that clears one counter of a port clears those of errors and PortXmitWait; one that clears one of data or
+ * packets clears all.
+ */
+static bool is_cleared(int counter, const struct reading *before, const struct reading *after)
 {
-	bool any = false;
+	bool is_traffic = counter < COUNTER_TRAFFIC_COUNT && counter != COUNTER_XMIT_WAIT, any = false;
 
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		any |= before->present & after->present & COUNTER_BIT(i) &&
+	for (int i = 0; i < (is_traffic ? COUNTER_TRAFFIC_COUNT : COUNTER_COUNT); i++)
+		any |= !(is_traffic && i == COUNTER_XMIT_WAIT) && before->present & after->present & COUNTER_BIT(i) &&
 		       !((before->wide ^ after->wide) & COUNTER_BIT(i)) && after->value[i] < before->value[i];
 	return any;
 }
@@ -108,7 +111,7 @@ static bool check_counter(const json_t *row, int counter, const struct reading *
 	counter_set bit = COUNTER_BIT(counter);
 	bool known = before && after && before->present & after->present & bit && !((before->wide ^ after->wide) & bit);
 	bool decreased = known && after->value[counter] < before->value[counter];
-	bool fell = decreased || (known && counter >= COUNTER_TRAFFIC_COUNT && any_decreased(before, after));
+	bool fell = known && is_cleared(counter, before, after);
 	bool full = known && after->value[counter] == reading_max(after, (enum counter)counter);
 	uint64_t expected = !known ? 0 : decreased ? after->value[counter] :
 	after->value[counter] - before->value[counter];

@@ -160,8 +160,12 @@ def faults(sim):
     tap.equal("a full counter gives a lower bound",
               (at[LEAF, 3]["errors"]["symbol_errors"], at[LEAF, 3]["saturated"], at[LEAF, 3]["at_least"]),
               (65435, ["symbol_errors"], ["symbol_errors"]))
+    reset = at[LEAF, 4]["reset"]
     tap.equal("a reset that only the collector detected gives a lower bound",
-              (at[LEAF, 4]["errors"]["symbol_errors"], at[LEAF, 4]["reset"]), (50, ["symbol_errors"]))
+              (at[LEAF, 4]["errors"]["symbol_errors"], "symbol_errors" in reset), (50, True))
+    tap.equal("errors and PortXmitWait were cleared with it, data need not be",
+              ("xmit_wait" in reset, "link_downed" in reset, "xmit_data" in reset, at[LEAF, 4]["xmit_wait_ticks"]),
+              (True, True, False, None))
     silent = at["node0001 mlx5_1", 1]
     tap.equal("a silent node has no values", (silent["status_to"], silent["xmit_bytes"], silent["errors"], silent["details"]),
               ("silent", None, {}, {}))
