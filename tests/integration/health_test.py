@@ -364,6 +364,16 @@ def check_stale(sim):
     tap.equal("outdated findings: exit status 69", (said.status, said.out, len(said.err.splitlines())), (69, "", 1))
 
 
+def check_status(sim, wanted, *options, db=None):
+    """status --check: one line with values, and the exit status of Nagios."""
+    said = sim.ibwire("status", "--check", *options, *(("--db", db) if db else ()), check=False)
+    word = ("OK", "WARNING", "CRITICAL", "UNKNOWN")[wanted]
+    tap.result(said.status == wanted and re.fullmatch(
+        rf"IBWIRE {word} - [^|\n]+( \| age=[0-9.]+s;;[0-9.]*;0( [a-z_]+=[0-9.]+s?(;[0-9]*)*)+)?\n", said.out) and not said.err,
+        f"status --check {' '.join(options)}: {word}", (said.status, said.out, said.err))
+    return said.out
+
+
 def explain():
     kinds = re.findall(r"^([a-z-]+)  ", run(IBWIRE, "health", "--explain", "all").out, re.M)
     tap.equal("--explain lists all kinds", len(kinds), 31)
@@ -402,6 +412,8 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
         status, rows = health(sim)
         tap.equal("the highest severity determines the exit status", status, 2)
         check_faults(fabric, rows, began, done)
+        tap.result(re.search(r" critical=[1-9]\d*;;0 warning=\d+;0$", check_status(sim, 2, "--findings").strip()),
+                   "with the number of findings")
         check_filters(sim, before, rows)
         check_ack(sim, rows)
         check_gate(sim)
@@ -413,6 +425,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
         check_stale(sim)
     finally:
         stop(process)
+    check_status(sim, 2)
 
 # opensm does not notice that a port goes to Init: ibsim does not report it.
 with open("quick.conf", "a", encoding="ascii") as conf:
@@ -420,6 +433,10 @@ with open("quick.conf", "a", encoding="ascii") as conf:
 with tap.part("a link in Init"), Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim:
     process = collect(sim)
     try:
+        check_status(sim, 0)
+        check_status(sim, 0, "--findings", "--max-age", "60s")
+        check_status(sim, 2, "--max-age", "1ms")
+        check_status(sim, 3, db="/nonexistent/db")
         leaf = next(row for row in sim.json("links") if row["peer"] == "node0001 mlx5_0")
         lid = sim.json("sql", f"SELECT lid FROM nodes WHERE node_guid = '{leaf['node_guid']}'")[0]["lid"]
         sim.run("ibportstate", lid, leaf["port"], "down")
