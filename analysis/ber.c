@@ -60,8 +60,7 @@ static struct ber from_details(const struct detail_delta *delta, enum fec_layout
 		bits |= UINT32_C(1) << numbers[i];
 	}
 	ber = from_count(errors, delta->elapsed_us, link_bits_per_s);
-	/* As delta_lower_bounds(): one reset clears all counters of the attribute. */
-	ber.at_least = delta->reset || delta->saturated & bits;
+	ber.at_least = detail_delta_lower_bounds(delta) & bits;
 	return ber;
 }
 

@@ -94,6 +94,12 @@ struct detail_delta {
 	uint32_t value[DETAIL_MAX];
 };
 
+/* detail_delta_lower_bounds - as delta_lower_bounds(): one reset clears all counters of the attribute. */
+static inline uint32_t detail_delta_lower_bounds(const struct detail_delta *delta)
+{
+	return (delta->reset ? delta->known : delta->saturated) & delta->known;
+}
+
 /*
  * detail_delta_between - change of the counters of one attribute
  * @prev, @cur:  readings of one attribute of one port, @prev the older

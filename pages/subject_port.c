@@ -253,7 +253,7 @@ static void put_detail(struct result *result, const struct detail_row *row, unsi
 	result_show(result, DELTA, "-", style);
 	if (known)
 		result_showf(result, DELTA, style, "%" PRIu32 "%s", row->sum.value[number],
-			     (row->sum.reset | row->sum.saturated) & bit ? "+" : "");
+			     detail_delta_lower_bounds(&row->sum) & bit ? "+" : "");
 	result_unsigned(result, VALUE, row->reading.value[number]);
 	result_show(result, VALUE, NULL, style);
 	result_text(result, MEANING, info->meaning);

@@ -149,7 +149,7 @@ static void fill_counter(struct result *result, size_t at, int which, const stru
 		result_member(result, at, key, sum->value[number]);
 	else if (which == UNKNOWN && !(sum->known & bit) && row->reading.present & bit)
 		result_item(result, at, "%s", key);
-	else if (which == AT_LEAST && sum->known & bit && (sum->reset | sum->saturated) & bit)
+	else if (which == AT_LEAST && detail_delta_lower_bounds(sum) & bit)
 		result_item(result, at, "%s", key);
 }
 
@@ -201,7 +201,7 @@ const struct column port_details_columns[] = {
 	{ .key = "details_unknown", .title = "UNKNOWN", .kind = COLUMN_LIST, .fill = fill_counters,
 	  .which = UNKNOWN, .help = "detail counters without a delta in the window" },
 	{ .key = "details_at_least", .title = "AT LEAST", .kind = COLUMN_LIST, .fill = fill_counters,
-	  .which = AT_LEAST, .help = "detail counters that were reset or are saturated: the change is a lower bound" },
+	  .which = AT_LEAST, .help = "those whose change is a lower bound: a counter of the attribute was reset, or it is saturated" },
 	{ .key = "details_window_us", .title = "WINDOWS", .kind = COLUMN_OBJECT, .member = cells_detail_attribute,
 	  .fill = fill_times, .which = WINDOW_OF, .help = "time that the change of each attribute is of" },
 	{ .key = "details_age_us", .title = "AGES", .kind = COLUMN_OBJECT, .member = cells_detail_attribute,
@@ -227,7 +227,7 @@ const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS] = {
 /* One counter of a table row. */
 struct line {
 	const char *key, *unit, *meaning;
-	bool counted_known, value_known, reset, saturated;
+	bool counted_known, value_known, reset, saturated, bound;
 	uint64_t counted, value, max;
 	double window_s, age_s;
 	bool harmless; /* a value above 0 is not an error */
@@ -237,14 +237,14 @@ static void put_line(struct result *result, const struct moment *moment, uint32_
 		     size_t *zeros)
 {
 	const char *why = line->saturated ? "saturated" : "cleared";
-	bool at_least = line->counted_known && (line->saturated || line->reset);
+	bool marked = line->counted_known && (line->saturated || line->reset);
 	bool counted = line->counted_known && line->counted;
 	enum cell_style style = counted && !line->harmless ? STYLE_WARNING : STYLE_PLAIN;
 	char shown[64];
 
 	if (!line->counted_known && !line->value_known)
 		return;
-	if (!counted && !(line->value_known && line->value) && !at_least) {
+	if (!counted && !(line->value_known && line->value) && !marked) {
 		(*zeros)++;
 		return;
 	}
@@ -253,7 +253,7 @@ static void put_line(struct result *result, const struct moment *moment, uint32_
 	if (line->counted_known) {
 		result_unsigned(result, COUNTED, line->counted);
 		snprintf(shown, sizeof(shown), "%" PRIu64 "+ (%s)", line->counted, why);
-		result_show(result, COUNTED, at_least ? shown : NULL, at_least ? STYLE_WARNING : style);
+		result_show(result, COUNTED, line->bound ? shown : NULL, line->bound ? STYLE_WARNING : style);
 	}
 	if (line->value_known) {
 		result_unsigned(result, VALUE, line->value);
@@ -283,6 +283,7 @@ static void put_errors(struct result *result, const struct moment *moment, const
 			.value_known = row->reading && row->reading->present & bit,
 			.reset = row->sum.reset & bit,
 			.saturated = row->sum.saturated & bit,
+			.bound = port->error_bounds & bit,
 			.window_s = port->window_s,
 			.age_s = port->age_s,
 		};
@@ -313,6 +314,7 @@ static void put_details(struct result *result, const struct moment *moment, cons
 			.value_known = row->reading.present & bit,
 			.reset = row->sum.reset & bit,
 			.saturated = row->sum.saturated & bit,
+			.bound = detail_delta_lower_bounds(&row->sum) & bit,
 			.window_s = (double)row->sum.elapsed_us / 1e6,
 			.age_s = facts_age_s(moment->reference_us, row->wall_us),
 			.harmless = is_harmless(attribute, i),

@@ -129,7 +129,8 @@ static int report_errors(struct reader *reader, const struct history_range *rang
 		       struct error *err)
 {
 	static const char sql[] =
-		"SELECT s.wall_us, n.guid, p.number, e.counter, e.value, e.marks FROM sweep s"
+		"SELECT s.wall_us, n.guid, p.number, e.counter, e.value, e.marks OR EXISTS (SELECT 1 FROM error r"
+		" WHERE r.sweep = e.sweep AND r.port = e.port AND r.marks & ?3) FROM sweep s"
 		" CROSS JOIN error e ON e.sweep = s.id CROSS JOIN port p ON p.id = e.port"
 		" CROSS JOIN node n ON n.id = p.node WHERE s.id > ?1 AND s.id <= ?2 ORDER BY s.id";
 	struct history_error error;
@@ -138,7 +139,7 @@ static int report_errors(struct reader *reader, const struct history_range *rang
 
 	if (result < 0)
 		return result;
-	DB_BIND(rows, 1, range->after, range->until);
+	DB_BIND(rows, 1, range->after, range->until, MARK_RESET);
 	while ((result = db_step(rows, err)) > 0) {
 		int64_t counter = sqlite3_column_int64(rows, 3);
 
@@ -149,7 +150,7 @@ static int report_errors(struct reader *reader, const struct history_range *rang
 			.who = { db_u64(rows, 1), (uint8_t)sqlite3_column_int(rows, 2) },
 			.wall_us = db_us(rows, 0), .counter = (enum counter)counter,
 			.value = db_u64(rows, 4),
-			.at_least = (sqlite3_column_int(rows, 5) & (MARK_RESET | MARK_SATURATED)) != 0,
+			.at_least = sqlite3_column_int(rows, 5) != 0,
 		};
 		if (!each(ctx, &error))
 			break;

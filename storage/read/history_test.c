@@ -99,6 +99,7 @@ static void check_sums(const struct got *got, const struct model *model, int64_t
 struct got_errors {
 	const struct model *model;
 	uint64_t value[MOST_PORTS][COUNTER_COUNT];
+	counter_set at_least[MOST_PORTS];
 	int64_t last_us, since_us, until_us;
 };
 
@@ -112,10 +113,29 @@ static bool take_error(void *ctx, const struct history_error *error)
 	assert_true(error->wall_us > got->since_us && error->wall_us <= got->until_us);
 	assert_true(error->counter >= COUNTER_TRAFFIC_COUNT && error->counter < COUNTER_COUNT);
 	got->last_us = error->wall_us;
+	got->at_least[port] |= error->at_least ? COUNTER_BIT(error->counter) : 0;
 	/* As delta_add() does. */
 	if (__builtin_add_overflow(*sum, error->value, sum))
 		*sum = UINT64_MAX;
 	return true;
+}
+
+/* Counters with errors that are a lower bound in one of the sweeps: after a reset of any counter all of the port. */
+static counter_set error_bounds(const struct model *model, size_t port, int64_t after, int64_t until)
+{
+	counter_set bounds = 0;
+
+	for (int64_t s = after; s < until; s++) {
+		const struct delta *delta = &model->sweeps[s].truth[port].delta;
+		bool reset = delta->reset & delta->known;
+
+		for (int i = COUNTER_TRAFFIC_COUNT; model->sweeps[s].truth[port].has_delta && i < COUNTER_COUNT; i++) {
+			counter_set bit = COUNTER_BIT(i), marks = (delta->reset | delta->saturated) & delta->known & bit;
+
+			bounds |= marks || (reset && delta->known & bit && delta->value[i]) ? bit : 0;
+		}
+	}
+	return bounds;
 }
 
 /* The errors of a window add up to the deltas in it. */
@@ -128,6 +148,7 @@ static void check_errors(struct reader *reader, const struct model *model, int64
 	for (size_t p = 0; p < model->port_count; p++) {
 		const struct check_sum truth = check_truth(model, p, after, until);
 
+		assert_int_equal(got.at_least[p], error_bounds(model, p, after, until));
 		for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 			assert_int_equal(got.value[p][i], truth.delta.value[i]);
 	}
