@@ -40,8 +40,8 @@ static const struct command commands[] = {
 	{ "clear", "SUBJECT ...", "reset counters to zero on the fabric (writes; asks for "
 		"confirmation)", false,
 	  .run = clear_run },
-	{ "db", "[check|compact|backup FILE|export FILE]",
-	  "database contents and sizes; check, compact, backup, export", false, .run = database_run },
+	{ "db", "[check|compact|backup FILE|export FILE|recover FILE]",
+	  "database contents and sizes; check, compact, backup, export, recover", false, .run = database_run },
 	{ "snapshot", "take NAME|list|diff [A [B]]|remove NAME",
 	  "store all counters at one time; compare two snapshots", false, .run = snapshot_run },
 	{ "job", "begin ID|end ID|list|report ID|compare [ID] ID|remove ID|hook begin|hook end",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* db.c - `ibwire db`: database contents, check, compact, backup, export */
+/* db.c - `ibwire db`: database contents, check, compact, backup, export, recover */
 #include "config.h"
 
 #include <inttypes.h>
@@ -193,8 +193,49 @@ static int check(const struct request *request, struct error *err)
 	code = output_end(result, code, err);
 	if (code == 0 && faults)
 		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup, or recover its rows: "
-			       "sqlite3 %s .recover | sqlite3 NEW.db", request->path, faults,
+			       "ibwire db recover NEW.db --db %s", request->path, faults,
 			       faults == 1 ? "fault" : "faults", request->path);
+	return code;
+}
+
+enum { TABLE, ROWS, REMOVED, MISSING, RECOVER_COLUMNS };
+static const struct column recover_columns[RECOVER_COLUMNS] = {
+	[TABLE] = { .key = "table", .title = "TABLE", .kind = COLUMN_TEXT },
+	[ROWS] = { .key = "rows", .title = "ROWS", .kind = COLUMN_INTEGER },
+	[REMOVED] = { .key = "removed_rows", .title = "REMOVED", .kind = COLUMN_INTEGER },
+	[MISSING] = { .key = "missing", .title = "MISSING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+};
+
+static void put_recovered(void *ctx, const struct admin_recovered *table)
+{
+	struct result *result = ctx;
+
+	result_text(result, TABLE, table->table);
+	result_integer(result, ROWS, table->rows);
+	result_integer(result, REMOVED, table->removed);
+	result_text(result, MISSING, *table->missing ? table->missing : NULL);
+	result_end_row(result);
+}
+
+static void ignore_fault(void *ctx, const struct admin_fault *fault)
+{
+	(void)ctx;
+	(void)fault;
+}
+
+static int recover(const struct request *request, struct error *err)
+{
+	struct result *result = output_begin(request->options, false, recover_columns, RECOVER_COLUMNS);
+	uint64_t faults = 0;
+	int code = admin_recover(request->path, request->target, put_recovered, result, err);
+
+	if (code == 0)
+		code = admin_check(request->target, ignore_fault, NULL, &faults, err);
+	code = output_end(result, code, err);
+	if (code == 0 && faults)
+		return err_set(err, ERR_IO, "%s has the rows that can be read, and %" PRIu64 " %s; see: ibwire db "
+			       "check --db %s", request->target, faults, faults == 1 ? "fault" : "faults",
+			       request->target);
 	return code;
 }
 
@@ -260,6 +301,7 @@ static const struct {
 	{ "compact", 0, compact },
 	{ "backup", 1, backup },
 	{ "export", 1, export_part },
+	{ "recover", 1, recover },
 };
 
 static int check_export_options(const struct command *command, const struct request *request, struct error *err)
@@ -280,7 +322,8 @@ static int run_part(const struct command *command, struct request *request, stru
 		;
 	if (i == count)
 		return options_usage_error(command, err,
-					   "unknown sub-command '%.64s': use check, compact, backup or export", word);
+					   "unknown sub-command '%.64s': use check, compact, backup, export or recover",
+					   word);
 	if (options->argc - 1 < parts[i].arguments)
 		return options_usage_error(command, err, "%s needs the name of a new file", word);
 	if (options->argc - 1 > parts[i].arguments)

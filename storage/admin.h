@@ -72,6 +72,22 @@ typedef void admin_fault_fn(void *ctx, const struct admin_fault *fault);
 int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *ret_faults, struct error *err);
 
 /*
+ * admin_recover - copy the readable rows of a damaged database to a new one
+ * @new_path:  a file that must not exist; admin_check() can show what is still wrong in it
+ * @found:     called for each table with its rows, and a text that says where some are missing
+ *
+ * Return: 0; ERR_UNAVAILABLE if there is no database; ERR_IO with nothing left behind, also if its header is damaged.
+ */
+struct admin_recovered {
+	const char *table;
+	int64_t rows;        /* in the new database */
+	int64_t removed;     /* readable, but invalid, or of no use without rows that are lost */
+	const char *missing; /* "between sweep 120, port 64 and sweep 133, port 32"; "" none */
+};
+typedef void admin_recovered_fn(void *ctx, const struct admin_recovered *table);
+int admin_recover(const char *path, const char *new_path, admin_recovered_fn *found, void *ctx, struct error *err);
+
+/*
  * admin_compact - rewrite the file with its minimum size
  * @ret_before, @ret_after:  bytes of file and log
  *

@@ -10,6 +10,14 @@
 
 struct error;
 
+/* Rows of port_version that are valid in a sweep in which their node has no version (SQL condition). */
+#define ADMIN_PORT_WITHOUT_NODE \
+	"NOT EXISTS (SELECT 1 FROM node_version n WHERE n.node = (SELECT node FROM port WHERE id = port_version.port)" \
+	" AND n.from_sweep <= port_version.from_sweep AND coalesce(n.to_sweep > port_version.from_sweep, 1))" \
+	" OR EXISTS (SELECT 1 FROM node_version n WHERE n.node = (SELECT node FROM port WHERE id = port_version.port)" \
+	" AND n.to_sweep > port_version.from_sweep AND coalesce(n.to_sweep < port_version.to_sweep, 1)" \
+	" AND NOT EXISTS (SELECT 1 FROM node_version x WHERE x.node = n.node AND x.from_sweep = n.to_sweep))"
+
 /*
  * admin_open - open a database for reading; errors as reader_open()
  * @any_version:  accept an older schema version

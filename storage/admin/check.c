@@ -118,6 +118,8 @@ static const struct {
 	{ "port_version", "a port with two versions at one time",
 	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port"
 	  " HAVING count(*) > 1)" },
+	{ "port_version", "a port without its node",
+	  "SELECT count(*) FROM port_version WHERE " ADMIN_PORT_WITHOUT_NODE },
 	{ "sweep", "an id that follows the one before only after 2^31 sweeps",
 	  "SELECT count(*) FROM (SELECT id - lag(id) OVER (ORDER BY id) AS step FROM sweep) WHERE step > 2147483648" },
 	{ "chunk_window", "a window that begins before the one before it ends, or is longer than 256 sweeps",

@@ -17,7 +17,7 @@
 struct error;
 
 /* The advice for a damaged database (ibwire-db(1), RECOVERY). */
-#define DB_RECOVER "restore a backup, or recover its rows: sqlite3 OLD.db .recover | sqlite3 NEW.db"
+#define DB_RECOVER "restore a backup, or recover its rows: ibwire db recover NEW.db"
 
 /* db_fail - set the error of the last call on @db. Return: its code. */
 int db_fail(sqlite3 *db, struct error *err);

@@ -471,6 +471,45 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 	return 0;
 }
 
+int schema_open_damaged(const char *path, sqlite3 **ret, struct error *err)
+{
+	char plain[PATH_MAX];
+	int64_t version = 0;
+	sqlite3 *db = NULL;
+	bool there;
+	int result = schema_check(path, &there, err);
+
+	if (!result && !there)
+		return err_set(err, ERR_UNAVAILABLE, "there is no database %s; give another --db", path);
+	if (!result)
+		result = schema_path(path, plain, err);
+	if (result < 0)
+		return result;
+	if (sqlite3_open_v2(plain, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+		result = db_fail(db, err);
+	persist_wal(db);
+	schema_harden(db);
+	sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
+	if (!result)
+		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+	if (!result && version != SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s has schema version %lld, supported: %d; migrate it with: ibwire "
+				 "collect --once", path, (long long)version, SCHEMA_VERSION);
+	/* In this mode, tables whose definition can be read are used although others are damaged. */
+	if (!result)
+		result = schema_rewrite_begin(db, err);
+	if (!result)
+		result = db_exec(db, "BEGIN", err);
+	if (result < 0) {
+		sqlite3_close(db);
+		return result;
+	}
+	/* The first statement fails if the schema is damaged; later ones use what was read of it. */
+	db_exec(db, "SELECT 1 FROM sqlite_schema LIMIT 1", NULL);
+	*ret = db;
+	return 0;
+}
+
 /*
  * PATH-shm. Offsets in 32-bit words: the number of checkpointed frames, and the read marks of five
  * readers. Then the first of the bytes that those readers lock, and the bytes of the first region.

@@ -179,6 +179,13 @@ bool schema_find_files(const char *path, struct db_files *ret);
 int schema_open_second(const char *path, sqlite3 **ret, struct error *err);
 int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err);
 
+/*
+ * schema_open_damaged - open a database of this version to read what can be read of it, in one transaction
+ * Its header is checked, and neither its tables nor its keys.
+ * Return: 0, ERR_UNAVAILABLE if there is none, or ERR_IO.
+ */
+int schema_open_damaged(const char *path, sqlite3 **ret, struct error *err);
+
 /* Size from which a log (PATH-wal) is reported if a reader keeps it from being checkpointed. */
 #define SCHEMA_LOG_BYTES_REPORTED INT64_C(64000000)
 

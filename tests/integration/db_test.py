@@ -3,6 +3,7 @@
 # long: it waits for sweeps; storage/admin and tests/fuzz/forged_test cover copies and damage
 """ibwire db while a collector runs: backup, extract, anonymise, recover, and targets that cannot be written."""
 import contextlib
+import json
 import os
 import random
 import resource
@@ -146,22 +147,32 @@ with tap.part("damage"):
     tap.one_line("a file that is cut", run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False), 74)
 
 with tap.part("recovery"):
-    if subprocess.run(["sqlite3", ":memory:", "SELECT 1 FROM sqlite_dbpage"], capture_output=True,
-                      check=False).returncode:
-        tap.skip("recovery", "this sqlite3 has no .recover")
-    else:
-        with contextlib.closing(sqlite3.connect(path)) as db:
-            page = db.execute("SELECT max(pageno) FROM dbstat WHERE name = 'error'").fetchone()[0] - 1
-        with open("torn.db", "wb") as file:
-            file.write(original[:page * 16384] + random.randbytes(3000) + original[page * 16384 + 3000:])
-        tap.one_line("check of a damaged database", run(IBWIRE, "db", "check", "--db", "torn.db", env=env, check=False),
-                 74, "sqlite3 torn.db .recover | sqlite3 NEW.db")
-        subprocess.run("sqlite3 torn.db .recover | sqlite3 recovered.db", shell=True, check=True)
-        for command in (["status"], ["db", "export", "recovered-part.db"], ["db", "compact"]):
-            finished = run(IBWIRE, *command, "--db", "recovered.db", env=env, check=False)
-            tap.result(finished.status == 0, f"recovered: {' '.join(command)}", finished)
-        tap.equal("recovered: WAL mode again", sqlite3.connect("recovered.db").execute(
-            "PRAGMA journal_mode").fetchone()[0], "wal")
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        # The second page of a table that has a third.
+        name, page, rows = db.execute(
+            "SELECT name, pageno, ncell FROM (SELECT *, row_number() OVER (PARTITION BY name ORDER BY path) AS place, "
+            "count(*) OVER (PARTITION BY name) AS places FROM dbstat WHERE pagetype = 'leaf' "
+            "AND name IN ('absolute', 'chunk', 'error', 'hot')) WHERE place = 2 AND places > 2").fetchone()
+        stored = db.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+    with open("torn.db", "wb") as file:
+        file.write(original[:(page - 1) * 16384] + bytes(16384) + original[page * 16384:])
+    finished = run(IBWIRE, "db", "check", "--db", "torn.db", env=env, check=False)
+    tap.result(finished.status == 74 and "ibwire db recover NEW.db --db torn.db" in finished.err,
+               "check of a damaged database names the command", finished)
+    finished = run(IBWIRE, "db", "recover", "recovered.db", "--db", "torn.db", "--format", "json", env=env, check=False)
+    tap.equal("db recover", (finished.status, finished.err), (0, ""))
+    table = next(row for row in json.loads(finished.out) if row["table"] == name)
+    tap.equal("the rows of the page are missing, and no others", table["rows"] + table["removed_rows"] + rows, stored)
+    tap.result((table["missing"] or "").startswith("between sweep "), "their sweeps and ports are shown", table)
+    for command in (["status"], ["db", "check"], ["db", "export", "recovered-part.db"], ["db", "compact"]):
+        finished = run(IBWIRE, *command, "--db", "recovered.db", env=env, check=False)
+        tap.result(finished.status == 0, f"recovered: {' '.join(command)}", finished)
+    tap.one_line("an existing file is not overwritten",
+                 run(IBWIRE, "db", "recover", "recovered.db", "--db", "torn.db", env=env, check=False), 74, "already exists")
+    with open("torn.db", "wb") as file:
+        file.write(bytes(16384) + original[16384:])
+    tap.one_line("without a header", run(IBWIRE, "db", "recover", "none.db", "--db", "torn.db", env=env, check=False), 74)
+    tap.result(not os.path.exists("none.db"), "and no file is left")
 
 with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
     drop = as_other_user()
