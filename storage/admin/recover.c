@@ -146,10 +146,12 @@ static int copy_rows(struct recovering *recovering, struct copying *copying, con
 		return inserted;
 	if (result < 0 && (damage.code == ERR_NOMEM || stop_requested()))
 		return err_set(err, damage.code, "%s", damage.text);
-	if (result < 0)
-		sqlite3_snprintf(sizeof(copying->to->error), copying->to->error, "%s",
-				 sqlite3_errcode(recovering->source) == SQLITE_ERROR
-					 ? "its definition in the schema is damaged" : sqlite3_errmsg(recovering->source));
+	if (result < 0) {
+		bool defined = sqlite3_errcode(recovering->source) != SQLITE_ERROR;
+
+		sqlite3_snprintf(sizeof(copying->to->error), copying->to->error, "%s", defined
+				 ? sqlite3_errmsg(recovering->source) : "its definition in the schema is damaged");
+	}
 	return 0;
 }
 
@@ -254,7 +256,8 @@ static int mark_readings(struct recovering *recovering, const char *table, struc
 {
 	static const char mark[] =
 		"INSERT OR IGNORE INTO absolute (sweep, port, at_us, wall_us, wide)"
-		" SELECT s.id, p.id, s.end_us, s.wall_us, 0 FROM sweep s, port p WHERE (s.id IN (SELECT id FROM sweep WHERE id <= ?3 ORDER BY id DESC LIMIT 2)"
+		" SELECT s.id, p.id, s.end_us, s.wall_us, 0 FROM sweep s, port p"
+		" WHERE (s.id IN (SELECT id FROM sweep WHERE id <= ?3 ORDER BY id DESC LIMIT 2)"
 		" OR s.id IN (SELECT to_sweep - 2 FROM chunk_window WHERE to_sweep - 1 BETWEEN ?1 AND ?3))"
 		" AND CASE WHEN ?1 = ?3 THEN p.id > ?2 AND p.id < ?4 ELSE s.id > ?1 OR p.id > ?2 END";
 	size_t at = (size_t)(catalog_find(table) - catalog_tables);
@@ -387,7 +390,8 @@ static int make(void *ctx, const char *part, struct error *err)
 	/* Until it is complete, no other process uses it. */
 	if (!result)
 		result = db_exec(recovering->db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
-				 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN; DELETE FROM meta", err);
+				 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN;"
+				 " DELETE FROM meta", err);
 	schema_harden(recovering->db);
 	if (!result && sqlite3_create_function(recovering->db, "is_packed", 2, SQLITE_UTF8, NULL, is_packed, NULL, NULL)
 	    != SQLITE_OK)

@@ -154,8 +154,8 @@ static void check_rows(const int64_t rows[], const char *name, bool is_table, in
 			continue;
 		/* A lost boot gets a new name. */
 		if (before - after != lost + reports[i].removed && strcmp(table, "boot"))
-			fail_msg("a page of %s: of %lld rows of %s there are %lld, %lld were on the page, %lld removed", name,
-				 (long long)before, table, (long long)after, (long long)lost,
+			fail_msg("a page of %s: of %lld rows of %s there are %lld, %lld were on the page, %lld removed",
+				 name, (long long)before, table, (long long)after, (long long)lost,
 				 (long long)reports[i].removed);
 		if (reports[i].missing != hit)
 			fail_msg("a page of %s: %s is missing \"%s\"", name, table, reports[i].text);
