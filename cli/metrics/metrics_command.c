@@ -52,7 +52,8 @@ struct metrics_job {
 	unsigned clients;
 	unsigned status;        /* of the response; 0: there is none yet */
 	struct error err;       /* its text, unless the status is that of success */
-	int file;               /* the output; -1: none */
+	int file;               /* the output; -1: none; of the response, once there is one */
+	struct MHD_Response *responses[2]; /* shared by all clients: the output, or that it has not changed */
 	uint64_t size;
 };
 
@@ -76,32 +77,24 @@ struct header {
 	const char *name, *value;
 };
 
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
-			     const struct header *headers)
+static void add_headers(struct MHD_Response *response, const struct header *headers)
 {
-	enum MHD_Result result;
-
-	if (!response)
-		return MHD_NO;
-	for (; headers->name; headers++)
+	for (; response && headers->name; headers++)
 		if (headers->value)
 			MHD_add_response_header(response, headers->name, headers->value);
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
 }
 
 enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned status, const char *line)
 {
 	const struct header headers[] = {
-		{ "Content-Type", "text/plain; charset=utf-8" },
+		{ "Content-Type", "text/plain; charset=utf-8" }, { "X-Content-Type-Options", "nosniff" },
 		{ "WWW-Authenticate", status == MHD_HTTP_UNAUTHORIZED ? "Basic realm=\"ibwire\"" : NULL },
 		{ "Allow", status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL },
 		{ "Retry-After", status == MHD_HTTP_TOO_MANY_REQUESTS ? "1" :
 		  status == MHD_HTTP_SERVICE_UNAVAILABLE ? "5" : NULL }, { 0 },
 	};
 	struct MHD_Response *response;
+	enum MHD_Result result;
 	struct text text = { 0 };
 
 	/* Without bytes that are unsafe on a terminal. */
@@ -109,7 +102,12 @@ enum MHD_Result metrics_reply_line(struct MHD_Connection *connection, unsigned s
 	text_append(&text, "\n");
 	response = MHD_create_response_from_buffer(text.len, text.chars, MHD_RESPMEM_MUST_COPY);
 	text_done(&text);
-	return reply(connection, status, response, headers);
+	if (!response)
+		return MHD_NO;
+	add_headers(response, headers);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
 }
 
 /* --- responses --- */
@@ -130,17 +128,22 @@ static enum MHD_Result respond_output(struct metrics_job *job, struct MHD_Connec
 		{ "Content-Type", request->html ? "text/html; charset=utf-8" : !is_metrics ? "application/json" :
 		  request->openmetrics ? METRICS_TYPE_OPENMETRICS : METRICS_TYPE_TEXT },
 		{ "Cache-Control", is_kept ? "no-cache" : "no-store" }, { "ETag", is_kept ? job->tag : NULL },
+		{ "X-Content-Type-Options", "nosniff" },
 		{ "Vary", is_metrics ? "Accept, Accept-Encoding" : NULL },
 		{ "Content-Encoding", request->gzip && !same ? "gzip" : NULL },
 		{ "Content-Security-Policy", is_metrics ? NULL : POLICY },
 		{ "Referrer-Policy", is_metrics ? NULL : "no-referrer" },
 		{ "Refresh", request->kind == METRICS_FABRIC_PAGE ? STATUS_RELOAD_S : NULL }, { 0 },
 	};
-	int file = same ? -1 : fcntl(job->file, F_DUPFD_CLOEXEC, 0);
-	struct MHD_Response *response = file >= 0 ? MHD_create_response_from_fd64(job->size, file) :
-		same ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT) : NULL;
+	struct MHD_Response **response = &job->responses[same];
 
-	return reply(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response, headers);
+	if (!*response) {
+		*response = same ? MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT) :
+			MHD_create_response_from_fd64(job->size, job->file);
+		add_headers(*response, headers);
+	}
+	return *response ? MHD_queue_response(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, *response) :
+		MHD_NO;
 }
 
 enum MHD_Result metrics_job_respond(struct metrics_job *job, struct MHD_Connection *connection)
@@ -167,7 +170,11 @@ static void job_release(struct metrics_job *job)
 	while (*at != job)
 		at = &(*at)->next;
 	*at = job->next;
-	if (job->file >= 0)
+	if (job->responses[1])
+		MHD_destroy_response(job->responses[1]);
+	if (job->responses[0])
+		MHD_destroy_response(job->responses[0]);
+	else if (job->file >= 0)
 		close(job->file);
 	metrics_api_done(&job->request);
 	free(job);
