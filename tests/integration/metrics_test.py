@@ -361,7 +361,7 @@ def dawdling(server):
     for _ in range(1990 if LONG else 200):
         stuck.append(server.connect())
         stuck[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        stuck[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+        stuck[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 200)
     scraper = Scraper(server)
     time.sleep(30 if LONG else 2)
     descriptors = len(os.listdir(f"/proc/{server.process.pid}/fd"))
