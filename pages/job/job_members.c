@@ -376,6 +376,16 @@ static int find_rails(struct job_work *work, struct error *err)
 	return 0;
 }
 
+/* The traffic and the errors of a host that has left are in no sum; its rails are not known. */
+static void add_left(struct job_sum *sum)
+{
+	const struct measure unknown = measure_of(NAN, false);
+
+	sum->at_least = sum->errors_at_least = true;
+	sum->mean_xmit = measure_add(sum->mean_xmit, unknown);
+	sum->mean_rcv = measure_add(sum->mean_rcv, unknown);
+}
+
 static void sum_all(struct job_work *work)
 {
 	struct job_report *report = work->report;
@@ -393,14 +403,15 @@ static void sum_all(struct job_work *work)
 		if (port->rail != UINT32_MAX)
 			add_sum(&report->rails[port->rail].sum, &port->sum);
 	}
-	/* The errors of a host that has left are in no sum; its rails are not known. */
 	for (size_t i = 0; i < report->host_count; i++) {
 		report->hosts[i].sum.errors_at_least |= report->hosts[i].missing;
 		has_left |= report->hosts[i].missing;
 	}
-	report->total.errors_at_least |= has_left;
+	if (!has_left)
+		return;
+	add_left(&report->total);
 	for (size_t i = 0; i < report->rail_count; i++)
-		report->rails[i].sum.errors_at_least |= has_left;
+		add_left(&report->rails[i].sum);
 }
 
 static void count_leaves(struct job_work *work)
