@@ -251,16 +251,22 @@ static int retain_samples(struct compaction *compaction, const struct writer_ret
 	return result ? result : expire(compaction, &run, 0, err);
 }
 
-/* Remove sums of windows without samples, once the sums of their hour are complete; then those of hours. */
+/*
+ * Remove sums of windows without samples, once the sums of their hour are complete; then those of hours. The windows of
+ * an hour are removed together: a range that ends within an hour of which only some remain would lack all of it.
+ */
 static int retain_sums(struct compaction *compaction, const struct writer_retention *retention,
 		       int64_t now_us, bool full, struct error *err)
 {
 	struct run run = { 0 };
-	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, next_port = 1 FROM chunk_window"
-			      " WHERE state = 2 AND next_port <> 0 AND id < (SELECT max(to_window) FROM hour"
-			      " WHERE state = 1) ORDER BY id LIMIT 1", &run, err);
+	/* to_us: of the hour; 0: windows of it were removed already. */
+	int result = find_run(compaction->db, "SELECT w.id, w.from_sweep, w.to_sweep, (w.id = h.from_window) * h.to_us,"
+			      " w.next_port = 1 FROM chunk_window w JOIN hour h ON h.from_window <= w.id AND"
+			      " h.to_window > w.id AND h.state = 1 WHERE w.state = 2 AND w.next_port <> 0 AND NOT EXISTS"
+			      " (SELECT 1 FROM chunk_window s WHERE s.id >= w.id AND s.id < h.to_window AND (s.state <> 2"
+			      " OR s.next_port = 0)) ORDER BY w.id LIMIT 1", &run, err);
 
-	if (result > 0 && !run.expiring && (full || is_older(&run, now_us, retention->sums_us)))
+	if (result > 0 && !run.expiring && (full || !run.to_us || is_older(&run, now_us, retention->sums_us)))
 		return expire(compaction, &run, WINDOW_SUMS_EXPIRING, err);
 	if (result > 0 && run.expiring)
 		return remove_next(compaction, sums_sql, sizeof(sums_sql) / sizeof(*sums_sql), &run, err);

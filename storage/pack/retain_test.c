@@ -90,6 +90,27 @@ TEST_IN_FOLDER(samples_expire_and_the_rest_is_exact)
 	}
 }
 
+/* A range that ends within an hour of which some windows were removed would lack the whole hour. */
+TEST_IN_FOLDER(the_sums_of_the_windows_of_an_hour_expire_together)
+{
+	struct writer_retention retention = { .raw_us = INT64_C(1800000000), .sums_us = INT64_C(5000000000),
+					      .window_sweeps = 9 };
+
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct model *model = model_create(seed, 2, 2, 1);
+
+		live(model, &retention, 700 + 40 * seed);
+		assert_in_range(check_integer(path, "SELECT count(*) FROM hour h WHERE NOT EXISTS (SELECT 1 FROM"
+					      " chunk_window w WHERE w.id >= h.from_window AND w.id < h.to_window)"),
+				1, 1000);
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM hour h WHERE (SELECT count(*) FROM"
+					       " chunk_window w WHERE w.id >= h.from_window AND w.id < h.to_window)"
+					       " NOT IN (0, h.to_window - h.from_window)"), 0);
+		model_destroy(model);
+		test_folder_renew();
+	}
+}
+
 TEST_IN_FOLDER(a_clock_jump_and_return_expires_nothing)
 {
 	struct writer_retention retention = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
