@@ -116,6 +116,8 @@ void series_add(struct series *series, const struct metric_port *port, const str
 	}
 	if ((value.part > 0 || value.at_least) && since_us < series->piece.since_us)
 		series->piece.since_us = since_us;
+	if (!value.has_rate && value.at_least && series->metric.kind == METRIC_COUNT)
+		series->piece.bound_us = fmax(series->piece.bound_us, (double)delta->elapsed_us);
 	series->piece.unknown |= !value.has_rate;
 	/* Also without a number: a port of a sum may have counted nothing but be saturated. */
 	step->at_least |= value.at_least;
@@ -178,8 +180,15 @@ void series_end(struct series *series)
 
 	if (!series->step_us)
 		date_step(series, elapsed_us);
-	if (!ports)
+	if (!ports) {
+		/* The lower bound of the mean is over this time too, and there is none of the minimum. */
+		if (series->piece.bound_us > 0) {
+			step->weight_us += series->piece.bound_us;
+			step->mean *= 1 - series->piece.bound_us / step->weight_us;
+			step->low = 0;
+		}
 		return;
+	}
 	value = series->metric.kind == METRIC_COUNT ? series->piece.part :
 						      100 * series->piece.part / series->piece.whole;
 	step->low = fmin(step->low, value);

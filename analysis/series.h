@@ -44,6 +44,7 @@ struct series {
 		double part, whole, elapsed_us;
 		size_t ports;
 		bool unknown;     /* of a port the metric is not known */
+		double bound_us;  /* longest time of a port of which a count is "at least 0" */
 		int64_t since_us; /* the earliest time at which one of its deltas begins that is not 0 */
 	} piece;
 	int64_t before_from_us, before_to_us; /* the piece before; 0: none */

@@ -156,6 +156,30 @@ TEST(marked_counters_are_lower_bounds)
 	assert_true(value.has_total && !value.has_rate);
 }
 
+/* The mean of a step of which a piece is "at least 0" is not that of its other pieces. */
+TEST(a_lower_bound_of_a_mean_is_over_the_time_of_all_pieces)
+{
+	const struct metric metric = metric_of_key("errors");
+	struct series series;
+
+	for (int first = 0; first < 2; first++) {
+		assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 60 * second_us, 60 * second_us, 0, NULL), 0);
+		for (int i = 0; i < 2; i++) {
+			struct delta delta = { .elapsed_us = 20 * second_us, .known = COUNTER_BIT(COUNTER_RCV_ERRORS),
+					       .reset = COUNTER_BIT(COUNTER_RCV_ERRORS) };
+			int64_t at_us = noon_us + 20 * (i + 1) * second_us;
+
+			delta.value[COUNTER_RCV_ERRORS] = i == first ? 100 : 0;
+			assert_int_equal(series_begin(&series, at_us, at_us, 1), 0);
+			series_add(&series, &no_port, &delta, 1);
+			series_end(&series);
+		}
+		assert_true(series.steps[0].at_least && fabs(series.steps[0].mean - 2.5) < 1e-9);
+		assert_true(series.steps[0].low == 0 && series.steps[0].high == 5 && series.steps[0].total == 100);
+		series_done(&series);
+	}
+}
+
 /* A port that counts no more because its counter is full adds nothing to a sum, which is a lower bound then. */
 TEST(a_saturated_port_makes_the_sum_a_lower_bound)
 {

@@ -176,7 +176,8 @@ static void put_step(struct result *result, const struct metric *metric, const s
 		result_bool(result, AT_LEAST, step->at_least);
 	result_integer(result, SAMPLES, step->samples);
 	if (step->since_us) {
-		int64_t window_us = step->read_us - step->since_us;
+		/* A sum lacks the time after the last reading of a port, which a later delta covers. */
+		int64_t window_us = step->ports == 1 ? (int64_t)step->weight_us : step->read_us - step->since_us;
 
 		result_real(result, WINDOW, (double)window_us / US_PER_S);
 		/* A delta that covers earlier steps too. */

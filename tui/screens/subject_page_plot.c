@@ -320,6 +320,7 @@ static void title_of(const struct history_plot *plot, size_t i, char *ret, size_
 	const struct series *series = &plot->series[i];
 	char mean_text[METRIC_VALUE_SIZE], high_text[METRIC_VALUE_SIZE];
 	double sum = 0, weight = 0, high = NAN;
+	const char *mark = "";
 
 	for (size_t step = 0; step < series->count; step++) {
 		const struct series_step *at = &series->steps[step];
@@ -328,12 +329,13 @@ static void title_of(const struct history_plot *plot, size_t i, char *ret, size_
 			continue;
 		sum += at->mean * at->weight_us;
 		weight += at->weight_us;
+		mark = at->at_least ? "+" : mark;
 		high = fmax(high, fmax(at->high, at->mean));
 	}
 	if (weight > 0)
-		snprintf(ret, size, "%smean %s, max %s", way,
-			 metric_format_value(&series->metric, sum / weight, mean_text, sizeof(mean_text)),
-			 metric_format_value(&series->metric, high, high_text, sizeof(high_text)));
+		snprintf(ret, size, "%smean %s%s, max %s%s", way,
+			 metric_format_value(&series->metric, sum / weight, mean_text, sizeof(mean_text)), mark,
+			 metric_format_value(&series->metric, high, high_text, sizeof(high_text)), mark);
 	else
 		snprintf(ret, size, "%sno data in this window", way);
 }
