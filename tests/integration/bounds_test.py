@@ -397,7 +397,7 @@ def check_totals(found, db, model):
                 found.add("history --counter errors", f"{port} {row['time']} {name}", value, (low[0], high[1]), bound)
 
 
-def port_errors(found, face, row, window, model, prefix=""):
+def port_errors(found, face, row, window, truth, prefix=""):
     """The error counters of one end of a row: 0 unless they are listed, and a lower bound if they are unknown."""
     if row[prefix + "errors_unknown"] is None:
         return
@@ -405,7 +405,7 @@ def port_errors(found, face, row, window, model, prefix=""):
     for counter in ERRORS:
         unknown = counter in row[prefix + "errors_unknown"]
         value = row[prefix + "errors"].get(counter, None if unknown else 0)
-        found.add(face, f"{port} {counter}", value, model.truth.errors_between([port], *window, counter), unknown)
+        found.add(face, f"{port} {counter}", value, truth.errors_between([port], *window, counter), unknown)
 
 
 def bounded(row, *keys):
@@ -428,11 +428,11 @@ def check_errors(found, db, model):
             window = (until - (row["window_s"] or INTERVAL_S), until)
             windows[(row["node_guid"], row["port"], bool(options))] = window
             if row["status"] not in ("down", "unused"):
-                port_errors(found, " ".join(["ports", *options[:1]]), row, window, model)
+                port_errors(found, " ".join(["ports", *options[:1]]), row, window, truth)
         for row in json_of(db, at, "links", *options):
             for prefix in ("", "peer_"):
                 port = (row[prefix + "guid" if prefix else "node_guid"], row[prefix + "port"])
-                port_errors(found, " ".join(["links", *options[:1]]), row, windows[(*port, bool(options))], model,
+                port_errors(found, " ".join(["links", *options[:1]]), row, windows[(*port, bool(options))], truth,
                             prefix)
         for row in json_of(db, at, "nodes", *options):
             pairs = [truth.errors_between([port], *windows[(*port, bool(options))])
