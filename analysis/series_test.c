@@ -163,7 +163,8 @@ TEST(a_lower_bound_of_a_mean_is_over_the_time_of_all_pieces)
 	struct series series;
 
 	for (int first = 0; first < 2; first++) {
-		assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 60 * second_us, 60 * second_us, 0, NULL), 0);
+		assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 60 * second_us, 60 * second_us, 0,
+					     NULL), 0);
 		for (int i = 0; i < 2; i++) {
 			struct delta delta = { .elapsed_us = 20 * second_us, .known = COUNTER_BIT(COUNTER_RCV_ERRORS),
 					       .reset = COUNTER_BIT(COUNTER_RCV_ERRORS) };

@@ -260,11 +260,12 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 {
 	struct run run = { 0 };
 	/* to_us: of the hour; 0: windows of it were removed already. */
-	int result = find_run(compaction->db, "SELECT w.id, w.from_sweep, w.to_sweep, (w.id = h.from_window) * h.to_us,"
-			      " w.next_port = 1 FROM chunk_window w JOIN hour h ON h.from_window <= w.id AND"
-			      " h.to_window > w.id AND h.state = 1 WHERE w.state = 2 AND w.next_port <> 0 AND NOT EXISTS"
-			      " (SELECT 1 FROM chunk_window s WHERE s.id >= w.id AND s.id < h.to_window AND (s.state <> 2"
-			      " OR s.next_port = 0)) ORDER BY w.id LIMIT 1", &run, err);
+	int result = find_run(compaction->db, "SELECT w.id, w.from_sweep, w.to_sweep,"
+			      " (w.id = h.from_window) * h.to_us, w.next_port = 1 FROM chunk_window w JOIN hour h"
+			      " ON h.from_window <= w.id AND h.to_window > w.id AND h.state = 1"
+			      " WHERE w.state = 2 AND w.next_port <> 0 AND NOT EXISTS (SELECT 1 FROM chunk_window s"
+			      " WHERE s.id >= w.id AND s.id < h.to_window AND (s.state <> 2 OR s.next_port = 0))"
+			      " ORDER BY w.id LIMIT 1", &run, err);
 
 	if (result > 0 && !run.expiring && (full || !run.to_us || is_older(&run, now_us, retention->sums_us)))
 		return expire(compaction, &run, WINDOW_SUMS_EXPIRING, err);
