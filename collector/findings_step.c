@@ -83,24 +83,6 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	return 0;
 }
 
-/* Mark the hosts of a job; at most @left names of all jobs are read. */
-static int mark_hosts(const struct shape *shape, const struct running_job *job, bool *listed, size_t *left,
-		      struct error *err)
-{
-	struct host_set set = { 0 };
-	int code = *left ? host_set_add(&set, job->hosts, err) : 0;
-
-	for (size_t i = 0; i < set.count && *left; i++, --*left) {
-		uint32_t host = shape_find_host(shape, set.names[i]);
-
-		if (host != SHAPE_NONE)
-			listed[host] = true;
-	}
-	host_set_done(&set);
-	/* A list that this version cannot read has no hosts. */
-	return code == ERR_NOMEM ? code : 0;
-}
-
 /* Append the cabled ports of the HCAs of a host. */
 static int add_ports(const struct shape *shape, const struct shape_host *host, uint32_t **ports, size_t *count,
 		     size_t *capacity, struct error *err)
@@ -127,7 +109,7 @@ static int add_ports(const struct shape *shape, const struct shape_host *host, u
 static int update_jobs(struct findings_step *step, bool shape_changed, struct error *err)
 {
 	const struct shape *shape = step->shape;
-	size_t count = 0, capacity = 0, left = HOST_SET_MOST, *first;
+	size_t count = 0, capacity = 0, names = 0, *first;
 	bool *listed;
 	int code = 0;
 
@@ -146,7 +128,11 @@ static int update_jobs(struct findings_step *step, bool shape_changed, struct er
 
 		first[i] = count;
 		memset(listed, 0, shape->host_count * sizeof(*listed));
-		code = mark_hosts(shape, job, listed, &left, err);
+		/* That many names and hosts of all jobs are looked at, then those of one more job. */
+		if (names < HOST_SET_MOST)
+			code = shape_mark_hosts(shape, job->hosts, listed, NULL, err);
+		names += code > 0 ? (size_t)code : 0;
+		code = code < 0 ? code : 0;
 		for (size_t j = 0; code == 0 && j < shape->host_count; j++)
 			if (listed[j])
 				code = add_ports(shape, &shape->hosts[j], &step->job_ports, &count, &capacity, err);

@@ -135,10 +135,10 @@ struct restored {
 /* restored_done - free the result of restore(). */
 void restored_done(struct restored *restored);
 
-/* The jobs that are registered as running and have a list of hosts, the newest first. A zeroed struct has none. */
+/* The jobs that are registered as running, the newest first. A zeroed struct has none. */
 struct running_job {
 	int64_t number;
-	char *id, *hosts; /* hosts: as Slurm writes them */
+	char *id, *hosts; /* hosts: as Slurm writes them; "": no list */
 };
 
 struct running_jobs {

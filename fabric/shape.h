@@ -23,6 +23,7 @@
 #include "fabric/names.h"
 
 struct error;
+struct host_set;
 struct fabric;
 
 /* No host, rail, group or plane. */
@@ -200,11 +201,29 @@ void shape_destroy(struct shape *shape);
 double shape_oversubscription(const struct shape *shape, uint32_t node, bool now);
 
 /*
- * shape_find_host - the host that a batch system calls by this name: "node1.cluster" and "node1" are one, unless the
- * fabric has the name as it is given
- * Return: index into hosts, or SHAPE_NONE.
+ * shape_hosts_named - the hosts that a batch system calls by this name: "node1.cluster" and "node1" are one, unless the
+ * fabric has the name as it is given; cloned hosts, "gpu (0x...)", are all called "gpu"
+ * shape_find_host - the same, if it is one
+ * Return: index into hosts, of the first of *@ret_count; or SHAPE_NONE.
  */
+uint32_t shape_hosts_named(const struct shape *shape, const char *name, uint32_t *ret_count);
 uint32_t shape_find_host(const struct shape *shape, const char *name);
+
+/*
+ * shape_name_hosts - the hosts of a set as the shape calls them; names that the fabric does not have remain
+ * @ret:  zeroed; its names are borrowed from both: free(@ret->names), also after an error
+ */
+int shape_name_hosts(const struct shape *shape, const struct host_set *hosts, struct host_set *ret, struct error *err);
+
+/*
+ * shape_mark_hosts - the hosts of a job
+ * @list:     as batch systems write it (fabric/host_set.h); one that cannot be read has no hosts; "": all compute hosts
+ * @ret:      by host, zeroed
+ * @missing:  for host_set_done(): names that the fabric does not have, once each, in natural order; or NULL
+ * Return: the number of names or hosts that were looked at; or ERR_NOMEM.
+ */
+int shape_mark_hosts(const struct shape *shape, const char *list, bool *ret, struct host_set *missing,
+		     struct error *err);
 
 /* Names: "compute", "fat-tree", "linked to a switch of its own tier". */
 const char *node_class_name(uint8_t class);

@@ -10,29 +10,34 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "fabric/host.h"
 #include "fabric/names.h"
+#include "fabric/shape.h"
 #include "facts/moment.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
 
-/* Is the node an HCA of one of these hosts, or a switch connected to one? */
-static bool node_touches(const struct fabric *fabric, uint64_t guid, const struct host_set *hosts)
+static bool is_host_of(const struct shape *shape, uint32_t node, const struct host_set *hosts)
 {
+	return host_set_has(hosts, shape->hosts[shape->nodes[node].host].name);
+}
+
+/* Is the node an HCA of one of these hosts, or a switch connected to one? */
+static bool node_touches(const struct shape *shape, uint64_t guid, const struct host_set *hosts)
+{
+	const struct fabric *fabric = shape->fabric;
 	uint32_t node = fabric_find_node(fabric, guid), hcas = 0;
-	char host[NODE_NAME_SIZE];
 
 	if (node == FABRIC_NONE)
 		return false;
-	if (host_name(&fabric->nodes[node], host))
-		return host_set_has(hosts, host);
+	if (shape->nodes[node].host != SHAPE_NONE)
+		return is_host_of(shape, node, hosts);
 	for (uint32_t n = 0; n < fabric->nodes[node].ports; n++) {
 		uint32_t peer = fabric->ports[fabric->nodes[node].first_port + n].peer;
 
-		if (peer == FABRIC_NONE || !host_name(&fabric->nodes[fabric->ports[peer].node], host))
+		if (peer == FABRIC_NONE || shape->nodes[fabric->ports[peer].node].host == SHAPE_NONE)
 			continue;
 		hcas++;
-		if (host_set_has(hosts, host))
+		if (is_host_of(shape, fabric->ports[peer].node, hosts))
 			return true;
 	}
 	/* A switch without hosts carries traffic of all hosts. */
@@ -49,7 +54,7 @@ static bool leads_to_host(const struct fabric *fabric, uint64_t guid, uint8_t nu
 	       fabric->nodes[fabric->ports[peer].node].type == NODE_CA;
 }
 
-bool health_touches(const struct moment *moment, const struct finding *finding, const struct host_set *hosts)
+bool health_touches(const struct shape *shape, const struct finding *finding, const struct host_set *hosts)
 {
 	uint64_t guid;
 	uint8_t port;
@@ -62,9 +67,9 @@ bool health_touches(const struct moment *moment, const struct finding *finding, 
 	/* The finding lists all affected hosts. */
 	if (finding->host_count && finding->affected_hosts <= finding->host_count)
 		return false;
-	for (unsigned at = 0; finding_end(finding, moment->fabric, at, &guid, &port); at++)
-		if (guid && !(at >= FINDING_END_PORTS && leads_to_host(moment->fabric, guid, port)) &&
-		    node_touches(moment->fabric, guid, hosts))
+	for (unsigned at = 0; finding_end(finding, shape->fabric, at, &guid, &port); at++)
+		if (guid && !(at >= FINDING_END_PORTS && leads_to_host(shape->fabric, guid, port)) &&
+		    node_touches(shape, guid, hosts))
 			return true;
 	return false;
 }
@@ -127,12 +132,27 @@ static bool is_departed_end(const struct fabric *fabric, uint64_t guid, uint8_t 
 struct loading {
 	const struct moment *moment;
 	const struct health_filter *filter;
+	struct health_filter named;  /* the filter, with its hosts as the fabric calls them */
+	struct shape *shape;         /* if it has hosts */
 	struct health_rows *rows;
 	struct health_name *names; /* of those of the filter */
 	int name_count;
 	char *joined;              /* two of them as one */
 	bool failed;
 };
+
+/* Names of hosts do not depend on the settings of a shape. */
+static int name_hosts(struct loading *loading, struct error *err)
+{
+	const struct host_set *job = &loading->filter->job, *drained = &loading->filter->drained;
+	int code = 0;
+
+	if (job->count || drained->count)
+		code = shape_create(loading->moment->fabric, NULL, &loading->shape, err);
+	if (code == 0)
+		code = shape_name_hosts(loading->shape, job, &loading->named.job, err);
+	return code == 0 ? shape_name_hosts(loading->shape, drained, &loading->named.drained, err) : code;
+}
 
 static int find_names(struct loading *loading, struct error *err)
 {
@@ -216,7 +236,7 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	struct health_row *list;
 
 	if (!is_named(loading, row) ||
-	    (filter->job.count && !health_touches(loading->moment, &row->finding, &filter->job)))
+	    (filter->job.count && !health_touches(loading->shape, &row->finding, &loading->named.job)))
 		return true;
 	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
 	if (!list) {
@@ -224,7 +244,7 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 		return false;
 	}
 	rows->list = list;
-	health_row_of(row, filter, &list[rows->count++]);
+	health_row_of(row, &loading->named, &list[rows->count++]);
 	return true;
 }
 
@@ -297,10 +317,11 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		struct health_rows *ret, struct error *err)
 {
 	struct loading loading = { .moment = moment, .filter = filter, .rows = ret };
-	int code;
+	int code = name_hosts(&loading, err);
 
 	*ret = (struct health_rows){ 0 };
-	code = find_names(&loading, err);
+	if (code == 0)
+		code = find_names(&loading, err);
 	if (code == 0)
 		code = reader_findings(moment->reader, query, add_finding, &loading, err);
 	if (code == 0 && loading.failed)
@@ -311,6 +332,9 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 		selection_done(&loading.names[i].selection);
 	free(loading.names);
 	free(loading.joined);
+	free(loading.named.job.names);
+	free(loading.named.drained.names);
+	shape_destroy(loading.shape);
 	if (code < 0) {
 		health_rows_done(ret);
 		return code;

@@ -12,6 +12,7 @@
 
 struct error;
 struct moment;
+struct shape;
 struct sweep_info;
 
 /* How a finding counts. */
@@ -57,8 +58,8 @@ void health_row_of(const struct finding_row *row, const struct health_filter *fi
 /* health_is_stale - is the sweep of this age older than three of its intervals, and 30 s at least? */
 bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 
-/* health_touches - does a finding affect one of these hosts? */
-bool health_touches(const struct moment *moment, const struct finding *finding, const struct host_set *hosts);
+/* health_touches - does a finding affect one of these hosts, called as shape_name_hosts() does? */
+bool health_touches(const struct shape *shape, const struct finding *finding, const struct host_set *hosts);
 
 /* health_worst - the worst severity that counts: the exit status. */
 int health_worst(const struct health_rows *rows);

@@ -183,40 +183,30 @@ static int mark_rail(struct marking *marking, const char *value, struct error *e
 	return ERR_USAGE;
 }
 
-static int compare_texts(const void *a, const void *b)
+/* Mark the hosts of a name. Return: are there any? */
+static bool mark_hosts_named(struct marking *marking, const char *name)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct shape *shape = marking->facts->shape;
+	uint32_t count, first = shape_hosts_named(shape, name, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct shape_host *host = &shape->hosts[first + i];
+
+		for (uint32_t k = host->first; k < host->first + host->count; k++)
+			mark_node(marking, shape->host_nodes[k]);
+	}
+	return count;
 }
 
 /* "node[001-016]": each must exist. */
 static int mark_host_list(struct marking *marking, const char *value, struct error *err)
 {
-	const struct shape *shape = marking->facts->shape;
 	struct host_set set = { 0 };
 	int code = host_set_add(&set, value, err);
-	bool *seen = code == 0 ? calloc(set.count + 1, sizeof(*seen)) : NULL;
 
-	if (code == 0 && !seen)
-		code = err_nomem(err);
-	if (code == 0)
-		host_set_sort(&set);
-	for (uint32_t i = 0; code == 0 && i < shape->fabric->node_count; i++) {
-		const char *host = shape->nodes[i].host != SHAPE_NONE ? shape->hosts[shape->nodes[i].host].name : NULL;
-		char **at = host ? bsearch(&host, set.names, set.count, sizeof(*set.names), compare_texts) : NULL;
-
-		if (!at)
-			continue;
-		mark_node(marking, i);
-		/* Equal names are adjacent. */
-		for (char **same = at; same >= set.names && !strcmp(*same, host); same--)
-			seen[same - set.names] = true;
-		for (char **same = at; same < set.names + set.count && !strcmp(*same, host); same++)
-			seen[same - set.names] = true;
-	}
 	for (size_t i = 0; code == 0 && i < set.count; i++)
-		if (!seen[i])
+		if (!mark_hosts_named(marking, set.names[i]))
 			code = err_set(err, ERR_USAGE, "no HCA of host '%s': 'ibwire nodes' lists them", set.names[i]);
-	free(seen);
 	host_set_done(&set);
 	return code;
 }
@@ -235,6 +225,7 @@ static int mark_host(struct marking *marking, const char *value, struct error *e
 	for (uint32_t i = 0; wanted.found && i < shape->fabric->node_count; i++)
 		if (shape->nodes[i].host != SHAPE_NONE && wanted_has(&wanted, shape->hosts[shape->nodes[i].host].name))
 			mark_node(marking, i);
+	wanted.found = wanted.found || mark_hosts_named(marking, value);
 	for (size_t i = 0; err && !wanted.found && i < shape->host_count; i++)
 		wanted_suggest(&wanted, shape->hosts[i].name);
 	if (wanted.found)

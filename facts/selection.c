@@ -46,19 +46,51 @@ static const char *shown_name(const struct fabric *fabric, const struct node *no
 	return ret;
 }
 
-/* Mark the HCAs of a host; NULL: of all hosts. */
-static bool mark_host(struct selection *match, const struct fabric *fabric, const char *host)
+/* Mark the HCAs of all hosts. Return: are there any? */
+static bool mark_hosts(struct selection *match, const struct fabric *fabric)
 {
 	char name[NODE_NAME_SIZE];
 	bool found = false;
 
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		if (!host_name(&fabric->nodes[i], name) || (host && strcmp(name, host)))
+		if (!host_name(&fabric->nodes[i], name))
 			continue;
 		mark_node(match, fabric, i);
 		found = true;
 	}
 	return found;
+}
+
+/* Mark the HCAs of the hosts of a name. Return: are there any? @shape: NULL: unknown */
+static bool mark_hosts_named(struct selection *match, const struct shape *shape, const char *name)
+{
+	uint32_t count = 0, first = shape ? shape_hosts_named(shape, name, &count) : SHAPE_NONE;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct shape_host *host = &shape->hosts[first + i];
+
+		for (uint32_t k = host->first; k < host->first + host->count; k++)
+			mark_node(match, shape->fabric, shape->host_nodes[k]);
+	}
+	return count;
+}
+
+/* Does an HCA have a host of this name, without domains? Most words are none: the shape need not be made for them. */
+static bool may_be_host(const struct fabric *fabric, const char *typed)
+{
+	char name[NODE_NAME_SIZE];
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		size_t len;
+
+		if (!host_name(&fabric->nodes[i], name))
+			continue;
+		len = strcspn(name, ".");
+		/* A cloned host has its GUID after a blank. */
+		if (!strncmp(name, typed, len) && strchr(". ", typed[len]))
+			return true;
+	}
+	return false;
 }
 
 static bool mark_lid(struct selection *match, const struct fabric *fabric, const char *typed)
@@ -96,19 +128,6 @@ static bool mark_glob(struct selection *match, const struct fabric *fabric, cons
 		found = true;
 	}
 	return found;
-}
-
-static int mark_host_list(struct selection *match, const struct fabric *fabric, const char *typed, struct error *err)
-{
-	struct host_set hosts = { 0 };
-	int code = host_set_add(&hosts, typed, err);
-
-	for (size_t i = 0; code == 0 && i < hosts.count; i++)
-		if (!mark_host(match, fabric, hosts.names[i]))
-			code = err_set(err, ERR_USAGE, "no HCA of host '%s': 'ibwire nodes' lists them",
-				       hosts.names[i]);
-	host_set_done(&hosts);
-	return code;
 }
 
 /* Replace the marked switches by their uplinks. */
@@ -164,6 +183,21 @@ static int find_shape(struct resolver *resolver, struct error *err)
 	return facts->shape || !facts->load ? 0 : facts->load(facts, SELECT_NEEDS_SHAPE, err);
 }
 
+static int mark_host_list(struct resolver *resolver, const char *typed, struct error *err)
+{
+	struct host_set hosts = { 0 };
+	int code = host_set_add(&hosts, typed, err);
+
+	if (code == 0)
+		code = find_shape(resolver, err);
+	for (size_t i = 0; code == 0 && i < hosts.count; i++)
+		if (!mark_hosts_named(&resolver->match, resolver->facts->shape, hosts.names[i]))
+			code = err_set(err, ERR_USAGE, "no HCA of host '%s': 'ibwire nodes' lists them",
+				       hosts.names[i]);
+	host_set_done(&hosts);
+	return code;
+}
+
 /* A single KEY:VALUE, whose port marks and names are those of bit 0. */
 static int resolve_key(struct resolver *resolver, const struct select *select, struct error *err)
 {
@@ -200,7 +234,7 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 		return 1;
 	}
 	if (!strcmp(typed, "hosts"))
-		return mark_host(&resolver->match, resolver->fabric, NULL);
+		return mark_hosts(&resolver->match, resolver->fabric);
 	if (!strcmp(typed, "uplinks")) {
 		resolve_keyword(resolver, "all", err);
 		code = find_shape(resolver, err);
@@ -230,13 +264,14 @@ static int resolve_name(struct resolver *resolver, const char *typed, struct err
 		mark_node(match, fabric, node);
 		return 0;
 	}
-	if (mark_host(match, fabric, typed))
-		return 0;
+	code = may_be_host(fabric, typed) ? find_shape(resolver, err) : 0;
+	if (code < 0 || mark_hosts_named(match, resolver->facts->shape, typed))
+		return code;
 	code = resolve_keyword(resolver, typed, err);
 	if (code)
 		return code < 0 ? code : 0;
 	if (name_pattern_is_list(typed))
-		return mark_host_list(match, fabric, typed, err);
+		return mark_host_list(resolver, typed, err);
 	if (mark_lid(match, fabric, typed) || mark_glob(match, fabric, typed))
 		return 0;
 	if (isdigit((unsigned char)*typed) && strtoul(typed, &end, 10) < 0x10000 && !*end)

@@ -44,6 +44,46 @@ static struct fabric *make_fabric(const struct node *nodes, size_t count)
 	return fabric;
 }
 
+/* Batch systems know hosts by names with and without their domain; cloned hosts have one name. */
+TEST(hosts_are_found_with_and_without_their_domain)
+{
+	static const struct node nodes[] = {
+		{ .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node001.ib mlx5_0", .system_guid = 1 },
+		{ .guid = 2, .type = NODE_CA, .port_count = 1, .desc = "node002.ib mlx5_0", .system_guid = 2 },
+		{ .guid = 3, .type = NODE_CA, .port_count = 1, .desc = "node003 mlx5_0", .system_guid = 3 },
+		{ .guid = 4, .type = NODE_CA, .port_count = 1, .desc = "gpu mlx5_0", .system_guid = 4 },
+		{ .guid = 5, .type = NODE_CA, .port_count = 1, .desc = "gpu mlx5_0", .system_guid = 5 },
+		{ .guid = 6, .type = NODE_CA, .port_count = 1, .desc = "node003 mlx5_1", .system_guid = 3 },
+		/* No name yet: of the host with its SystemImageGUID. */
+		{ .guid = 7, .type = NODE_CA, .port_count = 1, .desc = "localhost mlx5_2", .system_guid = 3 },
+	};
+	static const struct { const char *typed; unsigned nodes; } cases[] = {
+		{ "node[001-003]", 0x67 }, { "host:node[001-003]", 0x67 }, { "node[002-003]/1", 0x66 },
+		{ "node001", 1 }, { "node001.ib", 1 }, { "node001.cluster", 1 }, { "host:node001.cluster", 1 },
+		{ "node003", 0x64 }, { "node003.ib", 0x64 }, { "host:node003", 0x64 }, { "gpu", 0x18 },
+		{ "gpu,node[001-002]", 0x1b }, { "host:gpu,node[001-002]", 0x1b }, { "gpu (0x0000000000000005)", 0x10 },
+		{ "hosts", 0x7f }, { "node[001-004]", 0 }, { "host:node[001-004]", 0 }, { "node004", 0 },
+		{ "host:node004", 0 }, { "node00", 0 },
+	};
+	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct selection selection;
+		unsigned found = 0;
+		int code = select_subjects(&selection, fabric, cases[i].typed, NULL);
+
+		if (code != (cases[i].nodes ? 0 : ERR_USAGE))
+			fail_msg("%s: %d", cases[i].typed, code);
+		for (uint32_t k = 0; code == 0 && k < fabric->node_count; k++)
+			found |= (unsigned)selection_has_node(&selection, k) << k;
+		if (found != cases[i].nodes)
+			fail_msg("%s: %#x", cases[i].typed, found);
+		if (code == 0)
+			selection_done(&selection);
+	}
+	fabric_destroy(fabric);
+}
+
 TEST(displayed_name_is_accepted)
 {
 	static const struct node nodes[] = {

@@ -119,9 +119,10 @@ static int hca_is_clean(const struct gate *gate, const struct node *node, struct
 static bool host_is_clean(const struct gate *gate, const char *name, unsigned *ret_links, struct text *reason)
 {
 	const struct shape *shape = gate->moment.shape;
-	const struct host_set one = { .names = (char *[]){ (char *)name }, .count = 1 };
 	uint32_t index = shape_find_host(shape, name);
 	const struct shape_host *host = index == SHAPE_NONE ? NULL : &shape->hosts[index];
+	const struct host_set one = { .names = (char *[]){ (char *)(host ? host->name : name) }, .count = 1 };
+	uint32_t same;
 
 	*ret_links = 0;
 	for (uint32_t i = 0; host && i < host->count; i++) {
@@ -132,7 +133,9 @@ static bool host_is_clean(const struct gate *gate, const char *name, unsigned *r
 		*ret_links += (unsigned)links;
 	}
 	if (!*ret_links) {
-		text_append(reason, host ? "its HCAs have no cable" : "the fabric has no HCA of this host");
+		shape_hosts_named(shape, name, &same);
+		text_append(reason, host ? "its HCAs have no cable" :
+			    same ? "several hosts have this name" : "the fabric has no HCA of this host");
 		return false;
 	}
 	for (size_t i = 0; i < gate->findings.count; i++) {
@@ -140,7 +143,7 @@ static bool host_is_clean(const struct gate *gate, const char *name, unsigned *r
 
 		/* Fabric-wide findings (no subnet manager) do not concern these links. */
 		if (finding->severity == FINDING_INFO || (!finding->node_guid && !finding->port_count) ||
-		    !health_touches(&gate->moment, finding, &one))
+		    !health_touches(shape, finding, &one))
 			continue;
 		text_appendf(reason, "%s %s: %s", finding_kind_name(finding->kind), finding->subject, finding->text);
 		return false;

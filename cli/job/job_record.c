@@ -10,8 +10,8 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cli/job/job.h"
-#include "fabric/host.h"
 #include "fabric/host_set.h"
+#include "fabric/shape.h"
 #include "facts/saved_columns.h"
 #include "storage/reader.h"
 
@@ -46,45 +46,29 @@ int job_find(struct reader *reader, const char *id, struct job *ret, struct erro
 
 /* --- hosts --- */
 
-/* The names of all hosts in the newest topology. Return: 1; 0 if none is stored; or an error. */
-static int load_hosts(const char *path, struct host_set *ret, struct error *err)
+/* The newest topology. Return: 1; 0 if none is stored; or an error. */
+static int load_fabric(const char *path, struct snapshot **ret, struct error *err)
 {
 	const struct snapshot_query query = { .fabric_only = true };
-	struct snapshot *snapshot = NULL;
 	struct reader *reader;
 	int code = reader_open(path, &reader, err);
 
-	if (code == 0) {
-		code = snapshot_load(reader, &query, &snapshot, err);
-		reader_close(reader);
-	}
 	if (code < 0)
 		return code == ERR_UNAVAILABLE ? 0 : code;
-	for (uint32_t i = 0; code == 0 && i < snapshot->fabric->node_count; i++) {
-		char name[NODE_NAME_SIZE], **added;
-
-		if (!host_name(&snapshot->fabric->nodes[i], name))
-			continue;
-		added = array_add(&ret->names, &ret->count, &ret->capacity, sizeof(*added));
-		if (!added || !(*added = strdup(name))) {
-			ret->count -= added != NULL;
-			code = err_nomem(err);
-		}
-	}
-	snapshot_destroy(snapshot);
-	host_set_sort(ret);
-	return code < 0 ? code : 1;
+	code = snapshot_load(reader, &query, ret, err);
+	reader_close(reader);
+	return code == 0 ? 1 : code == ERR_UNAVAILABLE ? 0 : code;
 }
 
 /* @missing: number of unknown hosts, of which @name is the first. */
-static int unknown_host(const struct host_set *known, const char *name, size_t missing, struct error *err)
+static int unknown_host(const struct shape *shape, const char *name, size_t missing, struct error *err)
 {
 	struct nearest nearest;
 	char more[48] = "";
 
 	nearest_init(&nearest, name);
-	for (size_t i = 0; i < known->count; i++)
-		nearest_offer(&nearest, known->names[i]);
+	for (size_t i = 0; i < shape->host_count; i++)
+		nearest_offer(&nearest, shape->hosts[i].name);
 	if (missing > 1)
 		snprintf(more, sizeof(more), " (and of %zu more host%s)", missing - 1, missing > 2 ? "s" : "");
 	return err_set(err, ERR_USAGE, "the fabric has no HCA of host '%.64s'%s%s", name, more,
@@ -95,16 +79,23 @@ static int unknown_host(const struct host_set *known, const char *name, size_t m
 static int check_hosts(const struct job_options *options, const char *path, const struct host_set *hosts,
 		       struct error *err)
 {
-	struct host_set known = { 0 };
+	struct snapshot *snapshot = NULL;
+	struct shape *shape = NULL;
 	size_t missing = 0, first = 0;
-	int code = load_hosts(path, &known, err);
+	int code = load_fabric(path, &snapshot, err);
 
-	for (size_t i = 0; code > 0 && i < hosts->count; i++)
-		if (!host_set_search(&known, hosts->names[i]) && !missing++)
-			first = i;
 	if (code > 0)
-		code = missing ? unknown_host(&known, hosts->names[first], missing, err) : 0;
-	host_set_done(&known);
+		code = shape_create(snapshot->fabric, NULL, &shape, err);
+	for (size_t i = 0; shape && i < hosts->count; i++) {
+		uint32_t count;
+
+		if (shape_hosts_named(shape, hosts->names[i], &count) == SHAPE_NONE && !missing++)
+			first = i;
+	}
+	if (missing)
+		code = unknown_host(shape, hosts->names[first], missing, err);
+	shape_destroy(shape);
+	snapshot_destroy(snapshot);
 	if (code == ERR_USAGE && options->lenient) {
 		log_warning("%s", err->text);
 		code = 0;

@@ -12,12 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
+#include "fabric/host_set.h"
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
 /* More HCAs with one SystemImageGUID than any host has: the firmware left it unset. */
 #define HCAS_MAX 64
+
+/* Between the name of cloned hosts and the GUID; no host name contains a blank. */
+#define CLONE " (0x"
 
 /* Maximum number of HCAs without a device name in one host. */
 #define NAMELESS_DEVICES_MAX 8
@@ -235,7 +240,7 @@ static int name_hosts(struct shape_build *build, struct shape_host *hosts, size_
 		if (hosts[i].name && times[number[i]] == 1)
 			continue;
 		if (hosts[i].name)
-			snprintf(name, sizeof(name), "%s (0x%016" PRIx64 ")", hosts[i].name, guid);
+			snprintf(name, sizeof(name), "%s" CLONE "%016" PRIx64 ")", hosts[i].name, guid);
 		else
 			snprintf(name, sizeof(name), "0x%016" PRIx64, guid);
 		hosts[i].name = shape_string(build->shape, name, strlen(name));
@@ -364,18 +369,108 @@ static uint32_t host_from(const struct shape *shape, const char *name, bool whol
 	return (uint32_t)from;
 }
 
+/* host_from() of the first @len bytes of a name, and what follows them. */
+static uint32_t host_from_part(const struct shape *shape, const char *name, size_t len, const char *next, bool whole)
+{
+	char begin[NODE_NAME_SIZE + sizeof(CLONE)];
+
+	snprintf(begin, sizeof(begin), "%.*s%s", (int)len, name, next);
+	return host_from(shape, begin, whole);
+}
+
+uint32_t shape_hosts_named(const struct shape *shape, const char *name, uint32_t *ret_count)
+{
+	size_t len = strlen(name), host = strcspn(name, ".");
+	uint32_t found = host_from(shape, name, true);
+	const char *clone;
+
+	*ret_count = found != SHAPE_NONE;
+	if (found != SHAPE_NONE || host >= NODE_NAME_SIZE)
+		return found;
+	if (len < NODE_NAME_SIZE)
+		found = host_from_part(shape, name, len, CLONE, false);
+	if (found == SHAPE_NONE)
+		found = host_from_part(shape, name, host, "", true);
+	if (found == SHAPE_NONE)
+		found = host_from_part(shape, name, host, CLONE, false);
+	if (found == SHAPE_NONE)
+		found = host_from_part(shape, name, host, ".", false);
+	if (found == SHAPE_NONE)
+		return found;
+	name = shape->hosts[found].name;
+	clone = strstr(name, CLONE);
+	do
+		++*ret_count;
+	while (clone && found + *ret_count < shape->host_count &&
+	       !strncmp(shape->hosts[found + *ret_count].name, name, (size_t)(clone - name) + strlen(CLONE)));
+	return found;
+}
+
 uint32_t shape_find_host(const struct shape *shape, const char *name)
 {
-	uint32_t found = host_from(shape, name, true);
-	char begin[NODE_NAME_SIZE + 1];
-	int len = (int)strcspn(name, ".");
+	uint32_t count, found = shape_hosts_named(shape, name, &count);
 
-	if (found != SHAPE_NONE || len >= NODE_NAME_SIZE)
-		return found;
-	snprintf(begin, sizeof(begin), "%.*s", len, name);
-	found = host_from(shape, begin, true);
-	if (found != SHAPE_NONE)
-		return found;
-	snprintf(begin, sizeof(begin), "%.*s.", len, name);
-	return host_from(shape, begin, false);
+	return count == 1 ? found : SHAPE_NONE;
+}
+
+int shape_name_hosts(const struct shape *shape, const struct host_set *hosts, struct host_set *ret, struct error *err)
+{
+	for (size_t i = 0; i < hosts->count; i++) {
+		uint32_t count, first = shape_hosts_named(shape, hosts->names[i], &count);
+
+		for (uint32_t k = 0; k < count || k == 0; k++) {
+			char **name = array_add(&ret->names, &ret->count, &ret->capacity, sizeof(*name));
+
+			if (!name)
+				return err_nomem(err);
+			*name = count ? (char *)shape->hosts[first + k].name : hosts->names[i];
+		}
+	}
+	return 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return names_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Mark the hosts of a list; the names of @missing are moved there. */
+static int mark_listed(const struct shape *shape, struct host_set *list, bool *ret, struct host_set *missing,
+		       struct error *err)
+{
+	if (list->count && missing)
+		qsort(list->names, list->count, sizeof(*list->names), compare_texts);
+	for (size_t i = 0; i < list->count; i++) {
+		uint32_t count, first = shape_hosts_named(shape, list->names[i], &count);
+		char **name;
+
+		memset(ret + (count ? first : 0), true, count * sizeof(*ret));
+		/* A name may be listed twice. */
+		if (count || !missing ||
+		    (missing->count && !strcmp(missing->names[missing->count - 1], list->names[i])))
+			continue;
+		name = array_add(&missing->names, &missing->count, &missing->capacity, sizeof(*name));
+		if (!name)
+			return err_nomem(err);
+		*name = list->names[i];
+		list->names[i] = NULL;
+	}
+	return 0;
+}
+
+int shape_mark_hosts(const struct shape *shape, const char *list, bool *ret, struct host_set *missing,
+		     struct error *err)
+{
+	struct host_set set = { 0 };
+	size_t count = shape->host_count;
+	int code = *list ? host_set_add(&set, list, err) : 0;
+
+	for (size_t i = 0; !*list && i < count; i++)
+		ret[i] = shape->hosts[i].class == CLASS_COMPUTE;
+	if (*list)
+		count = set.count;
+	if (code == 0)
+		code = mark_listed(shape, &set, ret, missing, err);
+	host_set_done(&set);
+	return code < 0 && code != ERR_USAGE ? code : (int)count;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "fabric/host_set.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
@@ -73,6 +74,79 @@ TEST(cloned_hosts_are_distinguished_by_system_guid)
 	for (uint32_t i = 0; i < 8; i += 2) {
 		assert_int_equal(shape->nodes[hca[i]].host, shape->nodes[hca[i + 1]].host);
 		assert_non_null(strstr(host_of(shape, hca[i]), "gpu (0x"));
+	}
+	net_done(fabric, shape);
+}
+
+TEST(cloned_hosts_are_found_by_their_common_name)
+{
+	static const struct { const char *name; uint32_t count; } cases[] = {
+		{ "gpu", 3 }, { "gpu.cluster", 3 }, { "cpu", 2 }, { "cpu.ib", 2 }, { "cpu.other", 2 }, { "gpu1", 1 },
+		{ "gp", 0 }, { "gpu ", 0 }, { "gpu (0x", 0 },
+	};
+	struct fabric *fabric = net_new();
+	uint32_t one = net_hca(fabric, 0x100, "gpu mlx5_0");
+	struct shape *shape;
+
+	net_hca(fabric, 0x101, "gpu mlx5_0");
+	net_hca(fabric, 0x102, "gpu mlx5_0");
+	net_hca(fabric, 0x103, "gpu1 mlx5_0");
+	net_hca(fabric, 0x104, "gpu-a mlx5_0");
+	net_hca(fabric, 0x105, "cpu.ib mlx5_0");
+	net_hca(fabric, 0x106, "cpu.ib mlx5_0");
+	shape = net_shape(fabric, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint32_t count, first = shape_hosts_named(shape, cases[i].name, &count);
+
+		if (count != cases[i].count || (first == SHAPE_NONE) != !count)
+			fail_msg("%s: %u hosts", cases[i].name, count);
+		assert_int_equal(shape_find_host(shape, cases[i].name), count == 1 ? first : SHAPE_NONE);
+		for (uint32_t k = 0; k < count; k++)
+			assert_memory_equal(shape->hosts[first + k].name, cases[i].name, 3);
+	}
+	assert_int_equal(shape_find_host(shape, host_of(shape, one)), shape->nodes[one].host);
+	net_done(fabric, shape);
+}
+
+/* Without a list all compute hosts, and of one that cannot be read none. */
+TEST(the_hosts_of_a_job_are_those_of_its_list)
+{
+	static const struct { const char *list, *hosts, *missing; } cases[] = {
+		{ "", "gpu gpu node1 node2.ib ", "" }, { "node[1-3]", "node1 node2.ib ", "node3 " },
+		{ "node9,node2.cluster,node10,node9", "node2.ib ", "node9 node10 " }, { "gpu", "gpu gpu ", "" },
+		{ "io1", "io1 ", "" }, { "node1,node[", "", "" },
+	};
+	const struct shape_settings settings = {
+		.classes = (struct shape_class_rule[]){ { "io*", CLASS_STORAGE }, { NULL, 0 } } };
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+
+	net_hca(fabric, 0x100, "gpu mlx5_0");
+	net_hca(fabric, 0x101, "gpu mlx5_0");
+	net_hca(fabric, 0, "node1 mlx5_0");
+	net_hca(fabric, 0, "node2.ib mlx5_0");
+	net_hca(fabric, 0, "io1 mlx5_0");
+	shape = net_shape(fabric, &settings);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool marked[5] = { false };
+		struct host_set missing = { 0 };
+		char text[256] = "";
+
+		assert_int_equal(shape->host_count, 5);
+		assert_true(shape_mark_hosts(shape, cases[i].list, marked, &missing, NULL) >= 0);
+		for (size_t k = 0; k < 5; k++)
+			if (marked[k]) {
+				strncat(text, shape->hosts[k].name, strcspn(shape->hosts[k].name, " "));
+				strcat(text, " ");
+			}
+		assert_string_equal(text, cases[i].hosts);
+		*text = '\0';
+		for (size_t k = 0; k < missing.count; k++) {
+			strcat(text, missing.names[k]);
+			strcat(text, " ");
+		}
+		assert_string_equal(text, cases[i].missing);
+		host_set_done(&missing);
 	}
 	net_done(fabric, shape);
 }

@@ -21,11 +21,6 @@
 
 /* --- hosts --- */
 
-static int compare_names(const void *a, const void *b)
-{
-	return names_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
 static struct job_host *add_host(struct job_report *report, const char *name)
 {
 	struct job_host *host = job_grow(report, &report->hosts, &report->host_count, sizeof(*host));
@@ -62,43 +57,22 @@ static int add_ports(struct job_work *work, const struct shape_host *of, uint32_
 	return 0;
 }
 
-/* Mark the hosts of the fabric that the list has. @missing: names that are none of them, in natural order */
-static size_t mark_hosts(const struct shape *shape, const struct host_set *set, bool *listed, const char **missing)
-{
-	size_t count = 0;
-
-	if (set->count)
-		qsort(set->names, set->count, sizeof(*set->names), compare_names);
-	for (size_t i = 0; i < set->count; i++) {
-		uint32_t host = shape_find_host(shape, set->names[i]);
-
-		if (host != SHAPE_NONE)
-			listed[host] = true;
-		else if (!count || strcmp(missing[count - 1], set->names[i])) /* a name may be listed twice */
-			missing[count++] = set->names[i];
-	}
-	return count;
-}
-
-static int add_hosts(struct job_work *work, struct host_set *set, struct error *err)
+static int find_hosts(struct job_work *work, struct error *err)
 {
 	struct job_report *report = work->report;
 	const struct shape *shape = report->shape;
 	bool *listed = calloc(shape->host_count + 1, sizeof(*listed));
-	const char **missing = calloc(set->count + 1, sizeof(*missing));
-	size_t count = listed && missing ? mark_hosts(shape, set, listed, missing) : 0;
-	int code = listed && missing ? 0 : err_nomem(err);
+	struct host_set missing = { 0 };
+	int code = listed ? shape_mark_hosts(shape, report->all_hosts ? "" : report->job.hosts, listed, &missing, err) :
+			    err_nomem(err);
 
-	for (size_t i = 0; code == 0 && i < shape->host_count; i++) {
-		const struct shape_host *host = &shape->hosts[i];
-
-		if (report->all_hosts ? host->class != CLASS_COMPUTE : !listed[i])
-			continue;
-		code = add_host(report, host->name) ? add_ports(work, host, (uint32_t)report->host_count - 1, err) :
-						      err_nomem(err);
-	}
-	for (size_t i = 0; code == 0 && i < count; i++) {
-		struct job_host *host = add_host(report, missing[i]);
+	code = code < 0 ? code : 0;
+	for (size_t i = 0; code == 0 && i < shape->host_count; i++)
+		if (listed[i])
+			code = !add_host(report, shape->hosts[i].name) ? err_nomem(err) :
+			       add_ports(work, &shape->hosts[i], (uint32_t)report->host_count - 1, err);
+	for (size_t i = 0; code == 0 && i < missing.count; i++) {
+		struct job_host *host = add_host(report, missing.names[i]);
 
 		if (host)
 			host->missing = true;
@@ -106,19 +80,7 @@ static int add_hosts(struct job_work *work, struct host_set *set, struct error *
 			code = err_nomem(err);
 	}
 	free(listed);
-	free(missing);
-	return code;
-}
-
-static int find_hosts(struct job_work *work, struct error *err)
-{
-	struct host_set set = { 0 };
-	int code = work->report->all_hosts ? 0 : host_set_add(&set, work->report->job.hosts, err);
-
-	/* A list that this version cannot read has no hosts. */
-	if (code == 0 || code == ERR_USAGE)
-		code = add_hosts(work, &set, err);
-	host_set_done(&set);
+	host_set_done(&missing);
 	return code;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "fabric/host_set.h"
 #include "fabric/names.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
@@ -85,14 +84,10 @@ int job_find_uplinks(struct job_work *work, struct error *err)
 struct others {
 	struct job_work *work;
 	bool *above;  /* by node: of one of them */
+	bool *listed; /* by host: of the one that is looked at */
 	struct error *err;
 	int code;
 };
-
-static int compare_host(const void *key, const void *element)
-{
-	return names_compare(key, ((const struct shape_host *)element)->name);
-}
 
 /* Mark the leaves of a host. Return: is one of them a leaf of the job? */
 static bool mark_host(const struct job_work *work, const struct shape_host *host, bool *leaves)
@@ -118,22 +113,15 @@ static bool mark_host(const struct job_work *work, const struct shape_host *host
 static bool mark_job(struct others *others, const struct job *job)
 {
 	const struct shape *shape = others->work->report->shape;
-	struct host_set set = { 0 };
 	bool shares = false;
+	int code;
 
-	if (!*job->hosts) {
-		for (size_t i = 0; i < shape->host_count; i++)
+	memset(others->listed, 0, shape->host_count * sizeof(*others->listed));
+	code = shape_mark_hosts(shape, job->hosts, others->listed, NULL, others->err);
+	others->code = code < 0 ? code : 0;
+	for (size_t i = 0; code >= 0 && i < shape->host_count; i++)
+		if (others->listed[i])
 			shares |= mark_host(others->work, &shape->hosts[i], others->above);
-		return shares;
-	}
-	if (shape->host_count && host_set_add(&set, job->hosts, NULL) == 0)
-		for (size_t i = 0; i < set.count; i++) {
-			const struct shape_host *host = bsearch(set.names[i], shape->hosts, shape->host_count,
-								sizeof(*host), compare_host);
-
-			shares |= host && mark_host(others->work, host, others->above);
-		}
-	host_set_done(&set);
 	return shares;
 }
 
@@ -146,7 +134,7 @@ static bool take_job(void *ctx, const struct job *job)
 
 	if (job->number == report->job.number || job->begin_us >= report->end_us || end_us <= report->begin_us ||
 	    !mark_job(others, job))
-		return true;
+		return others->code == 0;
 	id = job_grow(report, &report->others, &report->other_count, sizeof(*id));
 	if (id)
 		*id = job_text(report, "%s", job->id);
@@ -167,14 +155,19 @@ static int find_shared(struct job_work *work, struct error *err)
 	int code;
 
 	others.above = calloc(report->fabric->node_count + 1, sizeof(*others.above));
-	if (!others.above)
-		return err_nomem(err);
+	others.listed = calloc(report->shape->host_count + 1, sizeof(*others.listed));
+	if (!others.above || !others.listed) {
+		code = err_nomem(err);
+		goto out;
+	}
 	code = jobs_list(work->reader, &query, NULL, take_job, &others, err);
 	code = code == 0 ? others.code : code;
 	mark_above(report->shape, others.above);
 	for (size_t i = 0; i < report->group_count; i++)
 		report->groups[i].shared = report->other_count && others.above[report->groups[i].node];
+out:
 	free(others.above);
+	free(others.listed);
 	return code;
 }
 

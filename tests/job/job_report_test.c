@@ -141,7 +141,7 @@ TEST_IN_FOLDER(jobs_side_by_side_are_kept_apart_by_hosts)
 		  (struct planned[]){
 			  { .id = "a", .hosts = "node[0001-0004]", .begin = BEGIN, .end = END, .snapshots = true },
 			  { .id = "b", .hosts = "node0005,node[0006-0008]", .begin = BEGIN, .end = END },
-			  { .id = "c", .hosts = "node0004,node0005", .begin = BEGIN + 5, .end = END },
+			  { .id = "c", .hosts = "node0004.cluster,node0005", .begin = BEGIN + 5, .end = END },
 		  }, 3);
 	report = report_of("a");
 	assert_verdict(report, "clean", "4 hosts, 8 rails");
@@ -185,6 +185,18 @@ TEST_IN_FOLDER(traffic_of_a_job_that_stops_is_reported_with_its_name)
 	json_decref(health);
 	assert_shows("job|report|4711", "traffic of job 4711 fell");
 	assert_shows("events|--since|2026-01-01T00:00:00Z", "traffic of job 4711 fell");
+}
+
+/* It has all compute hosts, as its report says. */
+TEST_IN_FOLDER(traffic_of_a_job_without_hosts_that_stops_is_reported_with_its_name)
+{
+	json_t *report;
+
+	play_with(FABRIC TRAIN "at 5m stop main\n",
+		  (struct planned[]){ { .id = "4711", .begin = BEGIN, .end = 40 } }, 1);
+	report = report_of("4711");
+	assert_true(json_is_true(json_object_get(row_of(report, "findings", "subject", "job 4711"), "on_job")));
+	json_decref(report);
 }
 
 TEST_IN_FOLDER(a_host_that_is_not_in_the_fabric_is_named)

@@ -104,28 +104,19 @@ void job_list_load(struct job_list *list, const struct live *live)
 	*list = next;
 }
 
-/* The HCA ports of a job's hosts, without a list those of all compute hosts, as in its report. Return: their number. */
+/* The HCA ports of a job's hosts. Return: their number. */
 static size_t find_ports(const struct job *job, const struct shape *shape, uint32_t *ret)
 {
 	const struct fabric *fabric = shape->fabric;
 	bool *listed = calloc(shape->host_count + 1, sizeof(*listed));
-	struct host_set set = { 0 };
 	size_t count = 0;
 
-	if (!listed || (job->hosts[0] && host_set_add(&set, job->hosts, NULL) < 0))
+	if (!listed || shape_mark_hosts(shape, job->hosts, listed, NULL, NULL) < 0)
 		goto out;
-	for (size_t i = 0; i < set.count; i++) {
-		uint32_t host = shape_find_host(shape, set.names[i]);
-
-		if (host != SHAPE_NONE)
-			listed[host] = true;
-	}
 	for (size_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 
-		if (job->hosts[0] ? !listed[i] : host->class != CLASS_COMPUTE)
-			continue;
-		for (uint32_t k = host->first; k < host->first + host->count; k++) {
+		for (uint32_t k = host->first; listed[i] && k < host->first + host->count; k++) {
 			const struct node *node = &fabric->nodes[shape->host_nodes[k]];
 
 			for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
@@ -135,7 +126,6 @@ static size_t find_ports(const struct job *job, const struct shape *shape, uint3
 	}
 out:
 	free(listed);
-	host_set_done(&set);
 	return count;
 }
 
