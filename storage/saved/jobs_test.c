@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/unit_test.h"
+#include "collector/sink.h"
 #include "storage/jobs.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
@@ -526,4 +527,31 @@ TEST_IN_FOLDER(a_full_disk_is_an_error_and_changes_nothing)
 	saved_writer_close(writer);
 	free(job.hosts);
 	check_integrity(path);
+}
+
+/* Each commit of another process may be about jobs; while there is none, no row is read. */
+TEST_IN_FOLDER(running_jobs_are_read_after_commits_of_other_processes)
+{
+	struct model *model = model_create(1, 2, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct running_jobs jobs = { 0 }, none = { 0 };
+	const struct sink *sink = writer_sink(writer);
+	struct closed closed;
+
+	check_store(writer, model_step(model));
+	assert_false(sink->running_jobs(sink->ctx, &jobs));
+	begin("1", "a", 0, &closed);
+	begin("2", "b", 0, &closed);
+	assert_true(sink->running_jobs(sink->ctx, &jobs));
+	assert_int_equal(jobs.count, 2);
+	assert_string_equal(jobs.list[0].id, "2");
+	check_store(writer, model_step(model));
+	assert_false(sink->running_jobs(sink->ctx, &none));
+	end_with("2", 10 * S, 0, NULL);
+	assert_true(sink->running_jobs(sink->ctx, &jobs));
+	assert_int_equal(jobs.count, 1);
+	assert_string_equal(jobs.list[0].hosts, "a");
+	running_jobs_done(&jobs);
+	writer_close(writer);
+	model_destroy(model);
 }

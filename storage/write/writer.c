@@ -93,6 +93,7 @@ static void close_database(struct writer *writer)
 	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
+	writer->jobs_version = 0;
 }
 
 static int find_files(const struct writer *writer, struct db_files *ret, struct error *err)

@@ -99,7 +99,8 @@ enum writer_statement {
 	OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
-	REMOVE_EVENTS, FIND_JOBS, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
+	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_JOBS, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING,
+	WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
 
@@ -142,6 +143,7 @@ struct writer {
 	bool stale;             /* the cache has to be loaded again */
 	bool distrusted;        /* a write or flush failed, or pages are damaged: recover the log first */
 	bool recovered;         /* that was done since the last stored sweep */
+	int64_t jobs_version;   /* data_version of db when running jobs were read; 0: read them again */
 	int64_t stored_sweep;   /* the newest that this process found or stored; -1: not read yet */
 	/* The fabric whose generation was stored last; ids of its ports by index, 0: left out. */
 	bool generation_known;

@@ -48,6 +48,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE wall_us >= ? AND kind = ?"
 			  " AND id < ? ORDER BY id DESC LIMIT ?)",
+	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
 	[FIND_JOBS] = "SELECT number, id, hosts FROM job WHERE end_us IS NULL ORDER BY number DESC"
 		      " LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
@@ -235,22 +236,30 @@ static bool load_jobs(sqlite3_stmt *rows, struct running_jobs *ret)
 
 bool writer_running_jobs(void *ctx, struct running_jobs *jobs)
 {
-	const struct writer *writer = ctx;
-	sqlite3_stmt *rows = writer->statements[FIND_JOBS];
+	struct writer *writer = ctx;
+	sqlite3_stmt *rows = writer->statements[FIND_JOBS], *commits = writer->statements[FIND_OTHER_COMMITS];
 	struct running_jobs now = { 0 };
-	bool changed;
+	int64_t version;
+	int changed;
 
 	if (writer->ended || !rows)
 		return false;
-	changed = has_other_jobs(rows, jobs) > 0;
+	/* Jobs begin and end in other processes, whose commits change the version. */
+	version = db_step(commits, NULL) > 0 ? sqlite3_column_int64(commits, 0) : 0;
+	sqlite3_reset(commits);
+	if (version && version == writer->jobs_version)
+		return false;
+	changed = has_other_jobs(rows, jobs);
 	sqlite3_reset(rows);
-	changed = changed && load_jobs(rows, &now);
+	if (changed > 0 && !load_jobs(rows, &now))
+		changed = -1;
 	sqlite3_reset(rows);
-	if (changed) {
+	writer->jobs_version = changed < 0 ? 0 : version;
+	if (changed > 0) {
 		running_jobs_done(jobs);
 		*jobs = now;
 	} else {
 		running_jobs_done(&now);
 	}
-	return changed;
+	return changed > 0;
 }
