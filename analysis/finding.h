@@ -37,6 +37,8 @@ struct finding_number { const char *key; double value; };
 /* The numbers that were measured over a window have its ends, wall clock: samples after the first, up to the second. */
 #define FINDING_WINDOW_FROM "window_from_us"
 #define FINDING_WINDOW_UNTIL "window_until_us"
+/* 1: the counts of its text and numbers are lower bounds, as counters were reset in the window or are saturated. */
+#define FINDING_LOWER_BOUND "lower_bound"
 /*
  * The thresholds under which it last held, of which its kind has some; their keys begin with this. Those of severities
  * end with the key of the number that they apply to: "threshold_warning_coverage_percent".

@@ -152,7 +152,9 @@ struct health_count {
 	uint8_t port;
 	uint8_t counter;             /* enum counter, or HEALTH_COUNT_FEC: uncorrectable blocks */
 	uint8_t layout;              /* of those: enum fec_layout */
+	bool at_least;               /* counters of the port were reset or saturated in that minute */
 	uint64_t value;
+	int64_t first_wall_us;       /* of the first stored sweep that was searched for counts */
 };
 #define HEALTH_COUNT_FEC COUNTER_COUNT
 #define HEALTH_COUNTS_US (4 * INT64_C(3600000000)) /* the longest time that counts are evaluated */

@@ -375,13 +375,17 @@ static void record_counts(struct world *world, const struct health_input *input)
 			uint64_t value = is_fec != fec ? 0 : fec ? detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS] :
 					 delta ? delta->value[counter] : 0;
 
-			if (!value)
+			bool at_least = delta && !is_fec &&
+					(delta->reset | delta->saturated) & COUNTER_BIT(counter);
+
+			if (!value && !at_least)
 				continue;
 			world->counts = array_grow(world->counts, world->count_count, &world->count_capacity,
 						   sizeof(*world->counts));
 			world->counts[world->count_count++] = (struct health_count){
 				.wall_us = input->wall_us, .node_guid = world->fabric->nodes[port->node].guid,
-				.port = port->num, .counter = (uint8_t)counter, .value = value,
+				.port = port->num, .counter = (uint8_t)counter, .value = value, .at_least = at_least,
+				.first_wall_us = WORLD_WALL_US,
 				.layout = fec ? detail->layout : 0 };
 		}
 	}

@@ -3,6 +3,7 @@
  * Record the counters of a sweep for the rules: errors in rings of the ports that have any, loads
  * of all ports as sums of the current window.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,19 +80,39 @@ double health_ring_sum(const struct health *health, struct health_tracker *track
 	return (double)sum;
 }
 
-const char *health_ring_window(const struct health *health, struct health_open_finding *open,
-			       const struct health_tracker *tracker, enum health_ring_kind kind, unsigned buckets,
-			       char ret[32])
+/* Start of the window of a sum. */
+static int64_t start_of(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
+			unsigned buckets)
 {
 	int64_t first = health->now_us / rings[kind].bucket_us - (buckets ? buckets : rings[kind].buckets) + 1;
-	int64_t from_us = first * rings[kind].bucket_us - 1;
+	bool restored = port->tracker->rings[kind].since.us < health->first_us;
+	int64_t from_us = first * rings[kind].bucket_us - 1, known_us = restored ? health->stored_us : health->first_us;
 
-	if (from_us < health->first_us && tracker->rings[kind].since.us >= health->first_us)
-		from_us = health->first_us;
+	return from_us > known_us ? from_us : known_us;
+}
+
+bool health_ring_at_least(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
+			  unsigned buckets)
+{
+	return port->saturated & rings[kind].counters ||
+	       (port->bound_us && port->bound_us > start_of(health, port, kind, buckets));
+}
+
+const char *health_ring_amount(const struct health *health, struct health_open_finding *open,
+			       const struct health_port *port, enum health_ring_kind kind, unsigned buckets,
+			       double sum, const char *what, char ret[96])
+{
+	int64_t from_us = start_of(health, port, kind, buckets), span_us = health->now_us - from_us;
+	bool at_least = health_ring_at_least(health, port, kind, buckets);
+	char span[32];
+
 	health_window(health, open, from_us, health->now_us);
-	from_us = health->now_us - from_us;
+	if (at_least)
+		health_number(open, FINDING_LOWER_BOUND, 1);
 	/* Rounded to the nearest minute: health_duration() rounds down. */
-	return health_duration(from_us < 2 * MINUTE_US ? from_us : from_us + 30 * SECOND_US, ret);
+	snprintf(ret, 96, "%s%.0f %s in %s", at_least ? "at least " : "", sum, what,
+		 health_duration(span_us < 2 * MINUTE_US ? span_us : span_us + 30 * SECOND_US, span));
+	return ret;
 }
 
 /* Mean time between two sweeps of the last buckets that counted; 0: one of them. */
@@ -310,6 +331,8 @@ void health_record_count(struct health *health, struct health_port *port, const 
 	if (!tracker)
 		return;
 	tracker->error_us = at_us;
+	if (count->at_least && at_us > port->bound_us)
+		port->bound_us = at_us;
 	if (count->counter == HEALTH_COUNT_FEC)
 		tracker->fec_layout = count->layout;
 	for (int kind = 0; kind < RING_COUNT; kind++)
@@ -369,6 +392,8 @@ static void record_details(struct health *health)
 		uint32_t blocks = detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
 		struct health_tracker *tracker;
 
+		if (detail->attribute == DETAIL_EXTENDED_SPEEDS && detail->delta->reset)
+			port->bound_us = health->now_us;
 		if (detail->attribute != DETAIL_EXTENDED_SPEEDS || !blocks ||
 		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS) || has_excuse(health, port))
 			continue;
@@ -391,6 +416,8 @@ static void record_sample(struct health *health, const struct health_sample *sam
 		return;
 	port->is_read = true;
 	port->saturated = delta->saturated;
+	if (delta->reset)
+		port->bound_us = health->now_us;
 	if (has_errors(delta) && !has_excuse(health, port))
 		record_errors(health, port, delta);
 }

@@ -150,6 +150,55 @@ TEST(a_restart_changes_no_count)
 	}
 }
 
+/*
+ * Every amount in a text: as it is, if counters of the port were reset in its window, and if only three minutes before
+ * a restart are stored. A reset before the window is no part of it.
+ */
+TEST(amounts_are_lower_bounds_after_a_reset_and_of_the_time_that_is_stored)
+{
+	static const struct { enum finding_kind kind; const char *script, *amount; } cases[] = {
+		{ FINDING_LINK_ERRORS, "spread leaf0/101 link_error_recovery 900 12; wait 10; ",
+		  " link errors in " },
+		{ FINDING_FEC_UNCORRECTABLE, "fec leaf0/101 3000; wait 20; ", " FEC uncorrectable blocks in " },
+		{ FINDING_XMIT_DISCARDS, "spread leaf0/101 xmit_discards 9000 24; wait 10; ",
+		  " packets discarded per minute" },
+		{ FINDING_XMIT_DISCARDS, "spread leaf0/1 xmit_discards 900 12; wait 10; ", " packets discarded in " },
+		{ FINDING_CONSTRAINT_ERRORS, "count leaf0/101 rcv_constraint_errors 900; wait 20; ",
+		  " packets dropped in " },
+		{ FINDING_RECEIVE_ERRORS, "count leaf0/101 vl15_dropped 900; wait 20; ",
+		  " subnet management packets dropped in " },
+		{ FINDING_RECEIVE_ERRORS, "count leaf0/101 rcv_errors 900; wait 20; ",
+		  " damaged packets received in " },
+		{ FINDING_SYMBOL_ERRORS, "spread leaf0/101 symbol_errors 900 12; wait 10; ", " symbol errors in " },
+	};
+	static const struct { const char *before; bool at_least; } resets[] = {
+		{ "wait 180; ", false }, { "wait 180; reset leaf0/101; reset leaf0/1; wait 10; ", true },
+		{ "reset leaf0/101; reset leaf0/1; wait 4300; ", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (size_t j = 0; j < 5; j++) { /* odd: with a restart */
+			struct world *world = world_create(&rails);
+			const struct world_report *report;
+			int64_t from_us, until_us;
+			bool at_least;
+
+			world_run(world, resets[j / 2].before);
+			world_run(world, cases[i].script);
+			world_run(world, j % 2 ? "restart; wait 10" : "wait 10");
+			report = world_find(world, cases[i].kind);
+			if (!report || !strstr(report->finding.text, cases[i].amount))
+				fail_msg("%s: %s", cases[i].script, report ? report->finding.text : "no finding");
+			at_least = strstr(report->finding.text, "at least ") == report->finding.text;
+			if (at_least != resets[j / 2].at_least)
+				fail_msg("%s%s: %s", resets[j / 2].before, cases[i].script, report->finding.text);
+			assert_true(finding_window(&report->finding, &from_us, &until_us));
+			if (from_us < WORLD_WALL_US)
+				fail_msg("%s%s: %s", resets[j / 2].before, cases[i].script, report->finding.text);
+			world_destroy(world);
+		}
+}
+
 /* A window in which a link got slower has no load of a single rate. */
 TEST(the_load_of_a_window_is_judged_by_the_rate_of_its_time)
 {

@@ -86,7 +86,7 @@ static void check_symbols(struct health *health, struct health_port *port)
 	struct symbol_limit limit = symbol_limit(&health->settings, port);
 	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, port);
 	unsigned sweeps;
-	char span[32];
+	char amount[96];
 	double rate = rate_of(port);
 	double count = health_ring_sum(health, port->tracker, RING_SYMBOLS, limit.buckets, &sweeps);
 
@@ -95,8 +95,8 @@ static void check_symbols(struct health *health, struct health_port *port)
 	    (!open && sweeps < health->settings.symbol_sweeps))
 		return;
 	open = hold_link(health, port, FINDING_SYMBOL_ERRORS, count >= limit.critical, RING_SYMBOLS);
-	health_text(open, "%.0f symbol errors in %s at %s/%u; warning threshold for %s: %.0f in %.0f h", count,
-		    health_ring_window(health, open, port->tracker, RING_SYMBOLS, limit.buckets, span),
+	health_text(open, "%s at %s/%u; warning threshold for %s: %.0f in %.0f h",
+		    health_ring_amount(health, open, port, RING_SYMBOLS, limit.buckets, count, "symbol errors", amount),
 		    port->node->name, port->num, link_speed_name((enum link_speed)port->speed), limit.warning,
 		    limit.hours);
 	health_number(open, "symbol_errors", count);
@@ -117,15 +117,14 @@ static void check_fec(struct health *health, struct health_port *port)
 	double count = health_ring_sum(health, port->tracker, RING_FEC, 0, NULL);
 	double ber = count * fec_block_errors((enum fec_layout)port->tracker->fec_layout) / (600 * rate_of(port));
 	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, port);
-	char span[32];
+	char amount[96];
 
 	if (rate_of(port) <= 0 || !holds(port, open, ber, limits->warning))
 		return;
 	open = hold_link(health, port, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, RING_FEC);
-	health_text(open, "%.0f FEC uncorrectable blocks in %s at %s/%u: effective bit error rate over 10 min at least "
-		    "%.1e; warning threshold: %.1e", count,
-		    health_ring_window(health, open, port->tracker, RING_FEC, 0, span), port->node->name, port->num,
-		    ber, limits->warning);
+	health_text(open, "%s at %s/%u: effective bit error rate over 10 min at least %.1e; warning threshold: %.1e",
+		    health_ring_amount(health, open, port, RING_FEC, 0, count, "FEC uncorrectable blocks", amount),
+		    port->node->name, port->num, ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
 	health_ring_increase(health, open, port, RING_FEC, 0);
@@ -144,14 +143,14 @@ static void check_receive(struct health *health, struct health_port *port)
 	double all = health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL);
 	double remote = health_ring_sum(health, port->tracker, RING_REMOTE, 0, NULL);
 	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, port);
-	char span[32];
+	char amount[96];
 
 	if (!holds(port, open, all, limits->warning) || is_explained(health, port))
 		return;
 	open = hold_link(health, port, FINDING_RECEIVE_ERRORS, all >= limits->critical, RING_RECEIVE);
-	health_text(open, "%.0f damaged packets received in %s at %s/%u; warning threshold: %.0f in 1 h", all,
-		    health_ring_window(health, open, port->tracker, RING_RECEIVE, 0, span), port->node->name,
-		    port->num, limits->warning);
+	health_text(open, "%s at %s/%u; warning threshold: %.0f in 1 h",
+		    health_ring_amount(health, open, port, RING_RECEIVE, 0, all, "damaged packets received", amount),
+		    port->node->name, port->num, limits->warning);
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
 		health_number(open, "remote_errors_per_hour", remote);
@@ -167,16 +166,17 @@ static void check_drops(struct health *health, struct health_port *port)
 {
 	double drops = health_ring_sum(health, port->tracker, RING_DROPS, 0, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, port->node, port->num, 1);
-	char span[32];
+	char amount[96];
 
 	if (!holds(port, open, drops, health->settings.vl15_drops))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_WARNING, .port = port, .tag = 1,
 		.since = port->tracker->rings[RING_DROPS].since, .cause = "management" });
-	health_text(open, "%.0f subnet management packets dropped in %s; warning threshold: %.0f in 5 min; the node "
-		    TENSE("receives", "received") " more SMPs than it can process", drops,
-		    health_ring_window(health, open, port->tracker, RING_DROPS, 0, span),
+	health_text(open, "%s; warning threshold: %.0f in 5 min; the node "
+		    TENSE("receives", "received") " more SMPs than it can process",
+		    health_ring_amount(health, open, port, RING_DROPS, 0, drops, "subnet management packets dropped",
+				       amount),
 		    health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
 	health_ring_increase(health, open, port, RING_DROPS, 0);
@@ -195,15 +195,14 @@ static void check_link(struct health *health, struct health_port *port)
 	double limit = health->settings.limits[FINDING_LINK_ERRORS].warning;
 	double count = health_ring_sum(health, port->tracker, RING_LINK, 0, NULL);
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_ERRORS, port);
-	char span[32];
+	char amount[96];
 
 	if (!holds(port, open, count, limit) || is_explained(health, port) || has_other_cause(health, port))
 		return;
 	open = hold_link(health, port, FINDING_LINK_ERRORS, false, RING_LINK);
-	health_text(open, "%.0f link errors in %s at %s/%u (recoveries, local integrity, buffer overruns); warning "
-		    "threshold: %.0f in 5 min", count,
-		    health_ring_window(health, open, port->tracker, RING_LINK, 0, span), port->node->name, port->num,
-		    limit);
+	health_text(open, "%s at %s/%u (recoveries, local integrity, buffer overruns); warning threshold: %.0f in "
+		    "5 min", health_ring_amount(health, open, port, RING_LINK, 0, count, "link errors", amount),
+		    port->node->name, port->num, limit);
 	health_number(open, "link_errors_per_5min", count);
 	health_ring_increase(health, open, port, RING_LINK, 0);
 }
@@ -213,15 +212,16 @@ static void check_constraints(struct health *health, struct health_port *port)
 	double limit = health->settings.limits[FINDING_CONSTRAINT_ERRORS].warning;
 	double count = health_ring_sum(health, port->tracker, RING_CONSTRAINTS, 0, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_CONSTRAINT_ERRORS, port->node, port->num, 0);
-	char span[32];
+	char amount[96];
 
 	if (!holds(port, open, count, limit))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_CONSTRAINT_ERRORS, .severity = FINDING_WARNING, .port = port,
 		.since = port->tracker->rings[RING_CONSTRAINTS].since, .cause = "partition" });
-	health_text(open, "%.0f packets dropped in %s because of their partition (P_Key); warning threshold: %.0f in "
-		    "5 min", count, health_ring_window(health, open, port->tracker, RING_CONSTRAINTS, 0, span), limit);
+	health_text(open, "%s because of their partition (P_Key); warning threshold: %.0f in 5 min",
+		    health_ring_amount(health, open, port, RING_CONSTRAINTS, 0, count, "packets dropped", amount),
+		    limit);
 	health_number(open, "constraint_errors_per_5min", count);
 	health_ring_increase(health, open, port, RING_CONSTRAINTS, 0);
 	health_affected_link(health, open, port);
@@ -277,7 +277,7 @@ static struct health_open_finding *hold_discards(struct health *health, const st
 static void check_trunk_discards(struct health *health, struct health_port *port)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_XMIT_DISCARDS];
-	char span[32];
+	char amount[96];
 	double worst;
 	unsigned bad = bad_minutes(health, port->tracker, limits->warning, &worst);
 	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, port->node, port->num, 0);
@@ -287,26 +287,27 @@ static void check_trunk_discards(struct health *health, struct health_port *port
 		return;
 	open = hold_discards(health, port, bad >= 3 && worst >= limits->critical, "congestion");
 	health_text(open,
-		    "up to %.0f packets discarded per minute at %s/%u; above the warning threshold of %.0f in %u of "
-		    "the last 10 min", worst, port->node->name, port->num, limits->warning, bad);
+		    "%s %.0f packets discarded per minute at %s/%u; above the warning threshold of %.0f in %u of "
+		    "the last 10 min", health_ring_at_least(health, port, RING_DISCARDS, 0) ? "at least" : "up to",
+		    worst, port->node->name, port->num, limits->warning, bad);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
 	health_ring_increase(health, open, port, RING_DISCARDS, 0);
-	health_ring_window(health, open, port->tracker, RING_DISCARDS, 0, span);
+	health_ring_amount(health, open, port, RING_DISCARDS, 0, worst, "packets discarded", amount);
 }
 
 static void check_edge_discards(struct health *health, struct health_port *port)
 {
 	double count = health_ring_sum(health, port->tracker, RING_DISCARDS, 5, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, port->node, port->num, 0);
-	char span[32];
+	char amount[96];
 
 	if (!holds(port, open, count, health->settings.edge_discards) || has_other_cause(health, port) ||
 	    health_link_is_down(port))
 		return;
 	open = hold_discards(health, port, false, "host");
-	health_text(open, "%.0f packets discarded in %s at %s/%u; warning threshold: %.0f in 5 min",
-		    count, health_ring_window(health, open, port->tracker, RING_DISCARDS, 5, span),
+	health_text(open, "%s at %s/%u; warning threshold: %.0f in 5 min",
+		    health_ring_amount(health, open, port, RING_DISCARDS, 5, count, "packets discarded", amount),
 		    port->node->name, port->num, health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 	health_ring_increase(health, open, port, RING_DISCARDS, 5);

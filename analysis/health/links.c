@@ -336,6 +336,12 @@ static bool may_report_flaps(struct health *health, const struct health_port *po
 	       health->now_us - tracker->flap_since_us >= health->settings.restart_within_us;
 }
 
+/* LinkDowned was reset in this time: what it counted just before is lost. */
+static bool is_reset(const struct health *health, const struct health_port *port, int64_t within_us)
+{
+	return port->bound_us && health->now_us - port->bound_us < within_us;
+}
+
 /* Flaps of a link, from the end that counted more. */
 static void hold_flapping(struct health *health, const struct health_port *port)
 {
@@ -359,8 +365,9 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 		.severity = hour >= limits->critical ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
 		.link = true, .either_end = true, .since = flaps[day - 1], .at = flaps[0], .cause = "cable" });
 	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
-		    "threshold: %.0f in 24 h", day, day == FLAPS_MAX ? " or more" : "", hour,
-		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
+		    "threshold: %.0f in 24 h",
+		    day, day == FLAPS_MAX || is_reset(health, end, FLAPS_LAST_US) ? " or more" : "",
+		    hour, hour == FLAPS_MAX || is_reset(health, end, HOUR_US) ? " or more" : "", limits->warning);
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);
 	health_increase(health, open, flaps[0],

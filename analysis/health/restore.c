@@ -100,7 +100,10 @@ static void restore_count(struct health *health, const struct health_count *coun
 {
 	const struct health_node *node = health_find_node(health, count->node_guid);
 	int64_t back_us = health->wall_us - count->wall_us;
+	int64_t stored_us = health->now_us - (health->wall_us - count->first_wall_us);
 
+	/* Nothing is restored of the time before the clock started. */
+	health->stored_us = stored_us > 0 ? stored_us : 0;
 	if (node && count->port < node->slots && back_us >= 0 && back_us < health->now_us)
 		health_record_count(health, &node->ports[count->port], count, health->now_us - back_us);
 }

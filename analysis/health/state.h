@@ -57,6 +57,7 @@ struct health_port {
 	uint16_t merged_held;         /* bits of those kinds: held in this step */
 	uint16_t merged_before;       /* and in the previous one */
 	counter_set saturated;        /* as of its last reading */
+	int64_t bound_us;             /* last delta after a reset, whose errors are lower bounds; 0: none */
 	bool is_read;                 /* it had a delta in this run */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	float moves[2], mean[2];      /* sent, received, bytes/s: in this step, or NAN; over minutes (traffic.c) */
@@ -259,6 +260,7 @@ struct health {
 	const struct health_input *input; /* of the current step */
 	int64_t now_us, wall_us, last_us; /* last: of the previous step */
 	int64_t first_us;             /* of the first step */
+	int64_t stored_us;            /* of the first stored sweep that counts were restored from */
 	uint64_t step;
 	bool failed;                  /* out of memory in this step */
 	void *rule_states[HEALTH_RULES];
@@ -523,13 +525,18 @@ double health_ring_sum(const struct health *health, struct health_tracker *track
 void health_ring_increase(const struct health *health, struct health_open_finding *open, const struct health_port *port,
 			  enum health_ring_kind kind, unsigned buckets);
 /*
- * health_ring_window - add the window of such a sum to the numbers: not longer than this run, but for counts of a
- * former one
- * @ret: its length in words, "5 min". Return: @ret.
+ * health_ring_amount - a sum of the last @buckets, 0: of all, in words: "at least 323 symbol errors in 113 min"
+ * The window is not longer than this run, and the stored sweeps of a former one whose counts were restored. It is added
+ * to the numbers, and whether the sum is a lower bound.
+ * @what: "symbol errors"
+ * Return: @ret.
  */
-const char *health_ring_window(const struct health *health, struct health_open_finding *open,
-			       const struct health_tracker *tracker, enum health_ring_kind kind, unsigned buckets,
-			       char ret[32]);
+const char *health_ring_amount(const struct health *health, struct health_open_finding *open,
+			       const struct health_port *port, enum health_ring_kind kind, unsigned buckets,
+			       double sum, const char *what, char ret[96]);
+/* health_ring_at_least - is the sum of the last @buckets a lower bound? */
+bool health_ring_at_least(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
+			  unsigned buckets);
 /* Bucket length of errors and of symbol errors; all others have buckets of a minute. */
 #define ERROR_BUCKET_US (5 * MINUTE_US)
 #define SYMBOL_BUCKET_US (10 * MINUTE_US)

@@ -246,10 +246,12 @@ static int restore_counts(const struct writer *writer, struct restored *ret, str
 	if (list_counting_ports(cache, ret, &ports))
 		result = text_failed(&ports) ? err_nomem(err) :
 			 db_prepare(writer->db, "SELECT port, counter, max(layout), sum(value & 4294967295),"
-				    " max(wall_us) FROM ("
-				    " SELECT e.port, e.counter, 0 AS layout, e.value, " STARTED " AS wall_us"
-				    " FROM sweep s JOIN error e ON e.sweep = s.id WHERE " COUNTED
-				    " UNION ALL SELECT d.port, ?2, d.layout, v.counted, " STARTED " FROM sweep s"
+				    " max(wall_us), max(marks),"
+				    " (SELECT min(" STARTED ") FROM sweep s WHERE " COUNTED ")"
+				    " FROM (SELECT e.port, e.counter, 0 AS layout, e.value, e.marks, " STARTED
+				    " AS wall_us FROM sweep s JOIN error e ON e.sweep = s.id WHERE " COUNTED
+				    " UNION ALL SELECT d.port, ?2, d.layout, v.counted, v.marks, " STARTED
+				    " FROM sweep s"
 				    " JOIN detail d ON d.sweep = s.id JOIN detail_value v ON v.sweep = d.sweep AND"
 				    " v.port = d.port AND v.counter = ?3 WHERE " COUNTED " AND d.attribute = ?4 AND"
 				    " v.counted > 0)"
@@ -276,7 +278,8 @@ static int restore_counts(const struct writer *writer, struct restored *ret, str
 		counts[ret->count_count++] = (struct health_count){
 			.wall_us = db_us(rows, 4), .node_guid = cache->nodes[cache->ports[port].node].guid,
 			.port = cache->ports[port].num, .counter = (uint8_t)sqlite3_column_int(rows, 1),
-			.layout = (uint8_t)sqlite3_column_int(rows, 2), .value = db_u64(rows, 3) };
+			.layout = (uint8_t)sqlite3_column_int(rows, 2), .value = db_u64(rows, 3),
+			.at_least = db_u64(rows, 5), .first_wall_us = db_us(rows, 6) };
 	}
 	sqlite3_finalize(rows);
 	text_done(&ports);
