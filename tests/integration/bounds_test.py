@@ -365,10 +365,11 @@ def check_totals(found, db, model):
         done = run(IBWIRE, "history", "--db", db, "--since", stamp_of(END - 150), "--until", stamp_of(END), "--top",
                    "1000", "--by", key, "--format", "json", check=False)
         rows = json.loads(done.out) if done.status == 0 else []
+        most = max((row["elapsed_s"] for row in rows), default=0)
         for row in rows:
             until = seconds(row["until"])
             # The first delta of a port that was not read at the begin began earlier.
-            longest = max(until - seconds(row["since"]) + INTERVAL_S, row["elapsed_s"])
+            longest = max(min(until - seconds(row["since"]) + INTERVAL_S, most), row["elapsed_s"])
             port, span = (row["node_guid"], row["port"]), (until - longest, until)
             if key == "errors":
                 pair = model.truth.errors_between([port], *span)
