@@ -12,8 +12,9 @@
  *	exact == parts     exact
  *	exact < parts      a lower bound: the value is what is certain
  *
- * "At least 0" says nothing and is unknown. Tables mark a lower bound as "12.3+"; data has null
- * instead, and the bound in `lower_bounds` of the row (export/result.h).
+ * "At least 0" says nothing and is unknown, except of errors of which a counter is saturated (facts_errors()).
+ * Tables mark a lower bound as "12.3+"; data has null instead, and the bound in `lower_bounds` of the row
+ * (export/result.h).
  */
 #ifndef IBWIRE_ANALYSIS_MEASURE_H
 #define IBWIRE_ANALYSIS_MEASURE_H
@@ -71,14 +72,15 @@ static inline const char *measure_mark(struct measure measure)
 
 /*
  * measure_add - sum of two numbers
- * Unknown parts make the sum a lower bound; it is unknown if all of them are, or if it is at least 0.
+ * Unknown parts make the sum a lower bound; it is unknown if all of them are, or if it is at least 0 and neither of the
+ * two is so marked.
  */
 static inline struct measure measure_add(struct measure a, struct measure b)
 {
 	struct measure sum = { isnan(a.value) ? b.value : isnan(b.value) ? a.value : a.value + b.value,
 			       a.exact + b.exact, a.parts + b.parts };
 
-	if (sum.exact < sum.parts && !(sum.value > 0))
+	if (sum.exact < sum.parts && !(sum.value > 0) && !measure_is_at_least(a) && !measure_is_at_least(b))
 		sum.value = NAN;
 	return sum;
 }

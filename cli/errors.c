@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* errors.c - `ibwire errors`: the error counters that increased, with both ends of their link, highest rate first */
+/*
+ * errors.c - `ibwire errors`: the error counters that increased or are saturated, with both ends of their link, highest
+ * rate first
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +44,9 @@ static struct measure measure_count(const void *row)
 	const struct delta *sum = sum_of(row);
 	const struct error_row *of = row;
 
+	/* As facts_errors(): a saturated counter is never no error. */
+	if (sum->saturated & COUNTER_BIT(of->counter))
+		return (struct measure){ (double)sum->value[of->counter], 0, 1 };
 	return measure_of((double)sum->value[of->counter],
 			  !moment_is_cut(of->moment, of->port, sum, of->window_us) &&
 			  !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
@@ -75,7 +81,7 @@ enum { ERROR_ROW = LINK_ROW };
 
 static const struct column error_columns[] = {
 	{ .key = "counter", .title = "COUNTER", .kind = COLUMN_TEXT, .fill = fill_counter,
-	  .help = "error counter that increased" },
+	  .help = "error counter that increased or is saturated" },
 	{ .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER, .measure = measure_count,
 	  .help = "increase in the window; a lower bound if the counter was reset, is saturated or was not always "
 		  "read" },
@@ -137,7 +143,8 @@ static int collect(struct error_list *list, const struct selection *selection, s
 
 			for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
 				if (!selection_has_port(selection, port) || !(sum->known & COUNTER_BIT(i)) ||
-				    !sum->value[i] || sum->elapsed_us <= 0)
+				    !(sum->value[i] || sum->saturated & COUNTER_BIT(i)) ||
+				    sum->elapsed_us <= 0)
 					continue;
 				if (!pass) {
 					most++;
@@ -165,9 +172,10 @@ static bool date_row(void *ctx, const struct history_error *error)
 	uint32_t place = port == FABRIC_NONE ? 0 : list->place[port][error->counter];
 	struct error_row *row = place ? &list->rows[place - 1] : NULL;
 
-	if (row && !row->first_us)
+	/* A saturated counter is reported without an increase, too. */
+	if (row && error->value && !row->first_us)
 		row->first_us = error->wall_us;
-	if (row)
+	if (row && error->value)
 		row->last_us = error->wall_us;
 	return true;
 }

@@ -51,11 +51,6 @@ static const struct column_item link_items[] = {
 	{ .key = "port_guid" }, { .key = "port_guid", .row = PEER_ROW },
 };
 
-static bool has_errors(const struct port_facts *end)
-{
-	return end->errors > 0 || end->errors_at_least;
-}
-
 struct links_options {
 	struct column_item items[sizeof(link_items) / sizeof(link_items[0])]; /* with the priorities of these options */
 	bool errors, down, degraded;
@@ -153,7 +148,8 @@ static int add_link(struct links *links, uint32_t index, struct error *err)
 	port_facts_of(&links->scope, index, &row->a);
 	if (row->has_b)
 		port_facts_of(&links->scope, peer, &row->b);
-	if (links->own->errors && !has_errors(&row->a) && !(row->has_b && has_errors(&row->b)))
+	if (links->own->errors && !facts_has_errors(row->a.errors) &&
+	    !(row->has_b && facts_has_errors(row->b.errors)))
 		return 0;
 	set_cells(row, &cells);
 	row->value = sorting_value(&links->own->sorting, cells.rows);

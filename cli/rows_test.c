@@ -438,3 +438,45 @@ TEST(errors_option_hides_ports_without_errors)
 	json_decref(all);
 	json_decref(bad);
 }
+
+/* A saturated counter is no counter without errors, for each command that lists ports with errors. */
+TEST(a_saturated_counter_is_an_error_everywhere)
+{
+	json_t *ports = run_json("ports"), *dirty = run_json("ports|err:yes"), *clean = run_json("ports|err:no");
+	json_t *errors = run_json("errors");
+	size_t saturated = 0, increased = 0;
+
+	for (size_t port = 0; port < model->port_count; port++) {
+		const struct model_port *which = &model->ports[port];
+		const struct check_sum day = check_truth(model, port, 0, SWEEPS);
+		const struct delta *last = &model->sweeps[SWEEPS - 1].truth[port].delta;
+		uint64_t guid = model->nodes[which->node].node.guid;
+
+		if (!find_row(ports, guid, which->num))
+			continue;
+		for (int i = COUNTER_TRAFFIC_COUNT; day.samples && i < COUNTER_COUNT; i++) {
+			bool listed = false, full = day.delta.saturated & COUNTER_BIT(i);
+
+			for (size_t row = 0; row < json_array_size(errors); row++) {
+				const json_t *of = json_array_get(errors, row);
+
+				listed |= guid_of(of, "node_guid") == guid && integer_of(of, "port") == which->num &&
+					  !strcmp(json_string_value(json_object_get(of, "counter")),
+						  counter_info((enum counter)i)->key);
+			}
+			assert_int_equal(listed, day.delta.known & COUNTER_BIT(i) && (day.delta.value[i] || full));
+			increased += listed && !full;
+		}
+		if (!(last->known & last->saturated & COUNTER_ERROR_SUM_SET) ||
+		    !model->sweeps[SWEEPS - 1].truth[port].has_delta)
+			continue;
+		assert_non_null(find_row(dirty, guid, which->num));
+		assert_null(find_row(clean, guid, which->num));
+		saturated++;
+	}
+	assert_true(saturated > 0 && increased > 0);
+	json_decref(ports);
+	json_decref(dirty);
+	json_decref(clean);
+	json_decref(errors);
+}

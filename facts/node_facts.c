@@ -38,7 +38,7 @@ void node_facts_of(const struct port_scope *scope, uint32_t index, bool locked, 
 
 	*ret = (struct node_facts){
 		.scope = scope, .node = index, .adaptive_routing = adaptive_routing,
-		.xmit_bytes_per_s = MEASURE_NONE, .rcv_bytes_per_s = MEASURE_NONE, .errors = NAN, .age_s = NAN,
+		.xmit_bytes_per_s = MEASURE_NONE, .rcv_bytes_per_s = MEASURE_NONE, .errors = MEASURE_NONE, .age_s = NAN,
 	};
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &fabric->ports[i];
@@ -50,8 +50,7 @@ void node_facts_of(const struct port_scope *scope, uint32_t index, bool locked, 
 		ret->ports_active += port->num > 0 && port->state == PORT_ACTIVE;
 		by_status[one.status]++;
 		port_facts_add(&one, &ret->xmit_bytes_per_s, &ret->rcv_bytes_per_s);
-		ret->errors = facts_sum(ret->errors, one.errors);
-		ret->errors_at_least |= (one.error_bounds & COUNTER_ERROR_SUM_SET) != 0;
+		ret->errors = measure_add(ret->errors, one.errors);
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
 			ret->age_s = one.age_s;
 	}
@@ -239,13 +238,9 @@ static void fill_errors(struct result *result, size_t at, const void *row)
 {
 	const struct node_facts *facts = row;
 
-	if (isnan(facts->errors) || (!facts->errors && facts->errors_at_least))
-		return;
-	result_unsigned(result, at, (uint64_t)facts->errors);
-	if (facts->errors > 0)
+	result_measure(result, at, facts->errors);
+	if (facts_has_errors(facts->errors))
 		result_show(result, at, NULL, STYLE_WARNING);
-	if (facts->errors_at_least)
-		result_at_least(result, at);
 }
 
 static void fill_model(struct result *result, size_t at, const void *row)
@@ -318,7 +313,7 @@ const struct column node_columns[] = {
 	{ .key = "ports_linked", .title = "LINKED", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,
 	  MEMBER(xmit_bytes_per_s.parts),
 	  .help = "ports with a link; with fewer measured ones the rates are lower bounds" },
-	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, MEMBER(errors), .measured = true,
+	{ .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3, MEMBER(errors),
 	  .fill = fill_errors, .help = "errors of all ports in the window" },
 	{ .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3, .fill = fill_model,
 	  .help = "product name, or vendor and device ID" },

@@ -19,8 +19,7 @@ struct node_facts {
 	uint32_t ports_active;
 	enum port_status status;
 	struct measure xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a link; parts: their number */
-	double errors;
-	bool errors_at_least;
+	struct measure errors;
 	double age_s;                   /* age of the newest reading */
 	const char *adaptive_routing;   /* "on", "off"; NULL: unknown */
 };

@@ -247,7 +247,7 @@ static void show_errors(struct result *result, size_t at, const struct port_fact
 			  sum->value + COUNTER_TRAFFIC_COUNT))
 		result_show(result, at, result_chars(result, &shown), STYLE_WARNING);
 	else
-		result_show(result, at, facts->errors_known && !isnan(facts->errors) ? "0" : "-", STYLE_DIM);
+		result_show(result, at, facts->errors_known && !isnan(facts->errors.value) ? "0" : "-", STYLE_DIM);
 	text_done(&shown);
 }
 
@@ -378,7 +378,7 @@ const struct column port_columns[] = {
 	  .flags = COLUMN_APPEND | COLUMN_NO_TABLE, MEMBER(rcv_packet_bytes_mean),
 	  .metric = "ibwire_port_rcv_packet_mean_bytes", .help = "mean size of the received packets" },
 	{ .key = "errors", .title = HEADING_ERRORS, .narrow = "ERR", .kind = COLUMN_OBJECT,
-	  .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .member = cells_error_key, MEMBER(errors),
+	  .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .member = cells_error_key, MEMBER(errors.value),
 	  .fill = fill_errors, .help = "error counters that increased in the window" },
 	{ .key = "errors_unknown", .title = "UNKNOWN", .kind = COLUMN_LIST, .fill = fill_errors_unknown,
 	  .help = "error counters without a delta in the window, reset in it, or saturated" },
@@ -435,14 +435,13 @@ void link_facts_of(const struct port_facts *a, const struct port_facts *b, const
 		   struct link_facts *ret)
 {
 	*ret = (struct link_facts){
-		.end = { a, b }, .status = a->status, .errors = a->errors, .errors_at_least = a->errors_at_least,
+		.end = { a, b }, .status = a->status, .errors = a->errors,
 		.last_wall_us = row_of(a)->last_wall_us, .unused = a->unused || (!b && !port_of(a)->num),
 	};
 	set_direction(a, b, 0, ret);
 	if (b) {
 		ret->status = port_status_worse(a->status, b->status);
-		ret->errors = facts_sum(a->errors, b->errors);
-		ret->errors_at_least |= b->errors_at_least;
+		ret->errors = measure_add(a->errors, b->errors);
 		ret->degraded = link_is_degraded(fabric_of(a), shape, a->port);
 		ret->unused &= b->unused;
 		if (row_of(b)->last_wall_us > ret->last_wall_us)

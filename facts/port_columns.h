@@ -40,9 +40,8 @@ struct link_facts {
 	struct measure percent[2];
 	struct measure load, util;       /* of the busier direction: bytes per second, percent */
 	enum port_status status;         /* of the worse end */
-	double errors;                   /* of both ends */
+	struct measure errors;           /* of both ends */
 	int64_t last_wall_us;            /* newest reading of either end; 0: never */
-	bool errors_at_least;
 	bool degraded;                   /* narrower or slower than enabled at both ends, or than built */
 	bool unused;                     /* both ends down for long or always, or port 0 of a switch */
 };

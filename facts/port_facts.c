@@ -61,8 +61,7 @@ static void set_errors(const struct delta *sum, struct port_facts *ret)
 	ret->error_bounds = ret->errors_known & delta_lower_bounds(sum);
 	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | ret->error_bounds;
 	ret->window_errors = facts_errors(sum);
-	ret->errors = ret->window_errors.value;
-	ret->errors_at_least = measure_is_at_least(ret->window_errors);
+	ret->errors = ret->window_errors;
 }
 
 static void set_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_facts *ret)

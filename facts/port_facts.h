@@ -63,14 +63,13 @@ struct port_facts {
 	struct measure load, util;  /* of the busier direction, in bytes per second and percent */
 	struct measure stall_percent; /* XmitWait%, an estimate */
 	struct measure wait_ticks_per_s;
-	double errors;              /* sum of the known error counters */
+	struct measure errors;        /* facts_errors() */
 	struct measure window_errors; /* the same, also where a caller replaces errors by another time span */
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set error_bounds;   /* of them, those whose delta is a lower bound */
 	counter_set errors_unknown; /* without a delta, and lower bounds */
 	struct ber ber[PORT_BER_COUNT];
-	bool errors_at_least;       /* a counter of COUNTER_ERROR_SUM_SET is a lower bound, and errors not unknown */
 	bool unused;                /* down, and port_was_unused() */
 };
 
@@ -96,8 +95,17 @@ bool port_was_unused(const struct snapshot *snapshot, uint32_t port);
  */
 void port_facts_add(const struct port_facts *facts, struct measure *xmit, struct measure *rcv);
 
-/* facts_errors - sum of the known counters of COUNTER_ERROR_SUM_SET; MEASURE_NONE if none is known. */
+/*
+ * facts_errors - sum of the known counters of COUNTER_ERROR_SUM_SET; MEASURE_NONE if none is known
+ * Of a saturated counter that did not increase: at least 0.
+ */
 struct measure facts_errors(const struct delta *delta);
+
+/* facts_has_errors - were errors counted, or is a counter saturated? Such a port is listed as one with errors. */
+static inline bool facts_has_errors(struct measure errors)
+{
+	return errors.value > 0 || measure_is_at_least(errors);
+}
 
 /* facts_sum - a sum in which NAN is unknown: NAN if both are. */
 double facts_sum(double sum, double more);

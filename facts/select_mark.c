@@ -360,11 +360,11 @@ static int mark_errors(struct marking *marking, const char *value, struct error 
 	bool yes = code == 0 && wanted_has(&wanted, "yes");
 
 	for (uint32_t i = 0; code == 0 && facts->ports && i < facts->fabric->port_count; i++) {
-		double errors = facts->ports[i].errors;
+		struct measure errors = facts->ports[i].errors;
 
-		if (isnan(errors))
+		if (isnan(errors.value))
 			continue;
-		mark_port(marking, i, (errors > 0) == yes ? marking->has : yes ? 0 : marking->excludes);
+		mark_port(marking, i, facts_has_errors(errors) == yes ? marking->has : yes ? 0 : marking->excludes);
 	}
 	return code;
 }

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "facts/link.h"
+#include "facts/node_facts.h"
+#include "facts/port_columns.h"
 #include "facts/port_facts.h"
 #include "facts/summary.h"
 #include "storage/reader.h"
@@ -143,4 +145,66 @@ TEST(a_degraded_link_and_saturated_counters_have_one_text)
 				  COUNTER_BIT(COUNTER_RCV_ERRORS), values));
 	assert_string_equal(text_chars(&text), "peer: symbol_errors 12+, rcv_errors 0+ (saturated)");
 	text_done(&text);
+}
+
+/* What a port can count: nothing was read; 0 or 5; at least 0 or 3 after a reset of another counter; saturated. */
+static const struct {
+	double value; /* NAN: unknown */
+	bool read, reset, saturated;
+} counts[] = {
+	{ NAN, 0, 0, 0 }, { 0, 1, 0, 0 }, { 5, 1, 0, 0 }, { 0, 1, 1, 0 }, { 3, 1, 1, 0 }, { 0, 1, 0, 1 },
+	{ 2, 1, 1, 1 },
+};
+enum { COUNTS = sizeof(counts) / sizeof(*counts) };
+
+static void set_errors(struct made *made, uint32_t port, unsigned which)
+{
+	const counter_set bit = COUNTER_BIT(COUNTER_RCV_ERRORS);
+
+	made->rows[port].sum.elapsed_us = 1000000;
+	made->rows[port].sum.known = COUNTER_TRAFFIC_SET | (counts[which].read ? COUNTER_ERROR_SET : 0);
+	made->rows[port].sum.reset = counts[which].reset ? COUNTER_BIT(COUNTER_XMIT_DATA) : 0;
+	made->rows[port].sum.saturated = counts[which].saturated ? bit : 0;
+	made->rows[port].sum.value[COUNTER_RCV_ERRORS] = counts[which].read ? (uint64_t)counts[which].value : 0;
+}
+
+/* At least 0 is unknown, unless a counter is saturated. */
+static void assert_errors(struct measure got, unsigned a, unsigned b)
+{
+	bool read = counts[a].read || counts[b].read, saturated = counts[a].saturated || counts[b].saturated;
+	bool bound = counts[a].reset || counts[b].reset || saturated;
+	double sum = (counts[a].read ? counts[a].value : 0) + (counts[b].read ? counts[b].value : 0);
+
+	if (!read || (bound && !sum && !saturated)) {
+		assert_true(isnan(got.value));
+	} else {
+		assert_true(got.value == sum);
+		assert_int_equal(measure_is_at_least(got), bound);
+	}
+	assert_int_equal(facts_has_errors(got), sum > 0 || saturated);
+}
+
+/* Each pair of them, as a port, as two ports of a switch, and as both ends of a link. */
+TEST(errors_of_links_and_nodes_are_lower_bounds_if_those_of_a_port_are)
+{
+	for (unsigned pair = 0; pair < COUNTS * COUNTS; pair++) {
+		struct made *made = make();
+		const struct port_scope scope = { .snapshot = &made->snapshot };
+		const unsigned a = pair / COUNTS, b = pair % COUNTS;
+		struct port_facts ends[2];
+		struct link_facts link;
+		struct node_facts node;
+
+		set_errors(made, 0, a);
+		set_errors(made, 1, b);
+		node_facts_of(&scope, 0, false, NULL, &node);
+		assert_errors(node.errors, a, b);
+		set_errors(made, SWITCH_PORTS, b);
+		port_facts_of(&scope, 0, &ends[0]);
+		port_facts_of(&scope, SWITCH_PORTS, &ends[1]);
+		link_facts_of(&ends[0], &ends[1], NULL, &link);
+		assert_errors(link.errors, a, b);
+		assert_errors(ends[0].errors, a, 0);
+		done(made);
+	}
 }

@@ -112,11 +112,11 @@ static void fill_error_count(struct result *result, size_t at, const void *row)
 {
 	const struct port_facts *port = ((const struct end_row *)row)->port;
 
-	result_real(result, at, port->errors);
-	if (port->errors > 0)
-		result_showf(result, at, STYLE_WARNING, "%.0f%s", port->errors, port->errors_at_least ? "+" : "");
+	result_measure(result, at, port->errors);
+	if (facts_has_errors(port->errors))
+		result_showf(result, at, STYLE_WARNING, "%.0f%s", port->errors.value, measure_mark(port->errors));
 	else
-		result_show(result, at, port->errors_known && !isnan(port->errors) ? "0" : "-", STYLE_DIM);
+		result_show(result, at, port->errors_known && !isnan(port->errors.value) ? "0" : "-", STYLE_DIM);
 }
 
 static const struct column end_columns[] = {

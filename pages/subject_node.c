@@ -94,6 +94,11 @@ static void add_identity(const struct subject_facts *facts, uint32_t index, stru
 	add_fields(page, fields, count);
 }
 
+static const char *errors_text(struct page *page, struct measure errors)
+{
+	return isnan(errors.value) ? "-" : page_print(page, "%.0f%s", errors.value, measure_mark(errors));
+}
+
 /* "total": all of the ports. Port 0 of a switch has no link, but what it counts is part of the sums. */
 static void fill_totals(const struct subject_facts *facts, const uint32_t *ports, size_t count,
 			struct page_field *field, struct page *page)
@@ -101,14 +106,14 @@ static void fill_totals(const struct subject_facts *facts, const uint32_t *ports
 	struct measure xmit = MEASURE_NONE, rcv = MEASURE_NONE;
 	char out[32], in[32];
 	unsigned up = 0, known = 0;
-	double errors = 0;
+	struct measure errors = MEASURE_NONE;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct port_facts port = subject_port(facts, ports[i]);
 
 		if (port_is_pollable(fabric_of(facts), &fabric_of(facts)->ports[ports[i]]))
 			port_facts_add(&port, &xmit, &rcv);
-		errors += isnan(port.errors) ? 0 : port.errors;
+		errors = measure_add(errors, port.errors);
 		if (!fabric_of(facts)->ports[ports[i]].num)
 			continue;
 		up += fabric_of(facts)->ports[ports[i]].state >= PORT_INIT;
@@ -116,9 +121,9 @@ static void fill_totals(const struct subject_facts *facts, const uint32_t *ports
 	}
 	*field = (struct page_field){
 		.name = "total",
-		.value = page_print(page, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
+		.value = page_print(page, "TX %s  RX %s  %u port%s read of %u with a link;  errors %s",
 				    rate_format(xmit, out, sizeof(out)), rate_format(rcv, in, sizeof(in)), known,
-				    known == 1 ? "" : "s", up, errors),
+				    known == 1 ? "" : "s", up, errors_text(page, errors)),
 	};
 }
 
@@ -289,9 +294,8 @@ static void put_member(struct result *result, const struct group_sums *sums, uin
 	put_share(result, FAIR, capacity_of(facts, index), sums->capacity);
 	put_share(result, TABLE, facts->routes == ROUTES_READ ? facts->lids[port->num] : NAN, sums->lids);
 	result_measure(result, STALL, own.stall_percent);
-	if (!isnan(own.errors))
-		result_unsigned(result, ERRORS, (uint64_t)own.errors);
-	if (own.errors > 0)
+	result_measure(result, ERRORS, own.errors);
+	if (facts_has_errors(own.errors))
 		result_show(result, ERRORS, NULL, STYLE_WARNING);
 	result_end_row(result);
 }
@@ -336,8 +340,7 @@ void subject_add_fabric(const struct subject_facts *facts, const struct fabric_s
 	const struct shape *shape = facts->scope.shape;
 	struct text text = { 0 };
 	char out[32], in[32], at[WHEN_SIZE];
-	double errors = 0;
-	bool at_least = false;
+	struct measure errors = MEASURE_NONE;
 
 	page_add(page, &(struct page_section){
 		.kind = PAGE_NOTE, .in = PAGE_TEXT, .state = PAGE_INFO,
@@ -350,12 +353,11 @@ void subject_add_fabric(const struct subject_facts *facts, const struct fabric_s
 	for (uint32_t i = 0; i < fabric_of(facts)->port_count; i++) {
 		const struct port_facts port = subject_port(facts, i);
 
-		errors += isnan(port.errors) ? 0 : port.errors;
-		at_least |= port.errors_at_least;
+		errors = measure_add(errors, port.errors);
 	}
-	page_add_note(page, PAGE_TEXT, false, "hosts TX %s, RX %s; errors %.0f%s",
+	page_add_note(page, PAGE_TEXT, false, "hosts TX %s, RX %s; errors %s",
 		      rate_format(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
-		      rate_format(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), errors, at_least ? "+" : "");
+		      rate_format(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), errors_text(page, errors));
 	page_add_note(page, PAGE_TEXT, false, "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %"
 		      PRIu64 " unanswered", sweep->ports_polled, sweep->ports_planned, sweep->ports_answered,
 		      sweep->mads_sent, sweep->mads_timed_out);

@@ -144,7 +144,7 @@ struct history_error {
 	int64_t wall_us;  /* of the sweep */
 	enum counter counter;
 	uint64_t value;   /* increase */
-	bool at_least;    /* a lower bound, as delta_lower_bounds(): a counter of the port was reset, or it is saturated */
+	bool at_least;    /* a lower bound (delta_lower_bounds()) */
 };
 
 /*

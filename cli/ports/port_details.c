@@ -201,7 +201,7 @@ const struct column port_details_columns[] = {
 	{ .key = "details_unknown", .title = "UNKNOWN", .kind = COLUMN_LIST, .fill = fill_counters,
 	  .which = UNKNOWN, .help = "detail counters without a delta in the window" },
 	{ .key = "details_at_least", .title = "AT LEAST", .kind = COLUMN_LIST, .fill = fill_counters,
-	  .which = AT_LEAST, .help = "those whose change is a lower bound: a counter of the attribute was reset, or it is saturated" },
+	  .which = AT_LEAST, .help = "detail counters whose change is a lower bound: one of the attribute was reset, or saturated" },
 	{ .key = "details_window_us", .title = "WINDOWS", .kind = COLUMN_OBJECT, .member = cells_detail_attribute,
 	  .fill = fill_times, .which = WINDOW_OF, .help = "time that the change of each attribute is of" },
 	{ .key = "details_age_us", .title = "AGES", .kind = COLUMN_OBJECT, .member = cells_detail_attribute,

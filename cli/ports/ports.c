@@ -135,7 +135,7 @@ static void add_row(const struct moment *moment, const struct ports_options *own
 	if (own->details)
 		port_details_ber(moment, &rows->details, row);
 	/* Uncorrectable FEC blocks are losses too. */
-	if (!own->errors || row->errors > 0 || row->errors_at_least || row->ber[PORT_BER_EFFECTIVE].rate > 0)
+	if (!own->errors || facts_has_errors(row->errors) || row->ber[PORT_BER_EFFECTIVE].rate > 0)
 		rows->count++;
 }
 

@@ -130,9 +130,10 @@ static counter_set error_bounds(const struct model *model, size_t port, int64_t 
 		bool reset = delta->reset & delta->known;
 
 		for (int i = COUNTER_TRAFFIC_COUNT; model->sweeps[s].truth[port].has_delta && i < COUNTER_COUNT; i++) {
-			counter_set bit = COUNTER_BIT(i), marks = (delta->reset | delta->saturated) & delta->known & bit;
+			counter_set bit = COUNTER_BIT(i) & delta->known;
+			bool marked = (delta->reset | delta->saturated) & bit;
 
-			bounds |= marks || (reset && delta->known & bit && delta->value[i]) ? bit : 0;
+			bounds |= marked || (reset && delta->value[i]) ? bit : 0;
 		}
 	}
 	return bounds;

@@ -178,13 +178,13 @@ const char *format_count(uint64_t count, unsigned columns, char *ret, size_t siz
 	return ret;
 }
 
-const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size)
+const char *format_errors(struct measure errors, unsigned columns, char *ret, size_t size)
 {
 	char count[32] = "-";
 
-	if (!isnan(errors))
-		format_count((uint64_t)errors, columns - at_least, count, sizeof(count));
-	snprintf(ret, size, "%s%s", count, at_least && !isnan(errors) ? "+" : "");
+	if (!isnan(errors.value))
+		format_count((uint64_t)errors.value, columns - measure_is_at_least(errors), count, sizeof(count));
+	snprintf(ret, size, "%s%s", count, measure_mark(errors));
 	return ret;
 }
 

@@ -66,8 +66,8 @@ const char *format_percent(struct measure percent, char *ret, size_t size);
 /* format_count - "4,096"; below 7 columns "97k", "1.2M". */
 const char *format_count(uint64_t count, unsigned columns, char *ret, size_t size);
 
-/* format_errors - format_count(), with "+" for a lower bound; "-" for NAN. */
-const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size);
+/* format_errors - format_count(), with "+" for a lower bound; "-" if unknown. */
+const char *format_errors(struct measure errors, unsigned columns, char *ret, size_t size);
 
 /* format_time - local time in the format of strftime(). Return: @ret. */
 __attribute__((format(strftime, 2, 0)))

@@ -113,8 +113,7 @@ static void add_port(struct port_group *row, const struct port_facts *port, uint
 	add_load(row, port, index);
 	if (!isnan(port->stall_percent.value))
 		row->stall_percent = measure_add(row->stall_percent, port->stall_percent);
-	row->errors = facts_sum(row->errors, port->errors);
-	row->errors_at_least |= port->errors_at_least;
+	row->errors = measure_add(row->errors, port->errors);
 }
 
 static void add_ports(struct making *making)
@@ -345,8 +344,7 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 
 		row->first = row->hottest = FABRIC_NONE;
 		row->mean_percent = row->min_percent = row->max_percent = MEASURE_NONE;
-		row->bytes_per_s = row->stall_percent = MEASURE_NONE;
-		row->errors = NAN;
+		row->bytes_per_s = row->stall_percent = row->errors = MEASURE_NONE;
 	}
 	find_own(&making);
 	add_ports(&making);

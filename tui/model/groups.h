@@ -54,8 +54,7 @@ struct port_group {
 	uint32_t hottest;      /* the port of max_percent, or FABRIC_NONE */
 	struct measure bytes_per_s;   /* sum over the ports with counters */
 	struct measure stall_percent; /* mean over the ports that count it */
-	double errors;         /* sum; NAN if no error counter was read */
-	bool errors_at_least;
+	struct measure errors; /* sum; MEASURE_NONE if no error counter was read */
 	uint32_t buckets[GROUP_BUCKETS]; /* of known: 0 to 10 percent, ... 90 and more */
 	const struct finding_row *worst; /* worst unacknowledged finding of its ports; borrowed from the context */
 };

@@ -64,8 +64,7 @@ static void fill(struct made *made, bool all_known)
 			.xmit_percent = measure_of(known ? draw_number(110) : NAN, rand() % 16),
 			.xmit_bytes_per_s = measure_of(known ? draw_number(1000) : NAN, rand() % 16),
 			.stall_percent = measure_of(rand() % 2 ? draw_number(100) : NAN, rand() % 16),
-			.errors = rand() % 2 ? (double)(rand() % 5) : NAN,
-			.errors_at_least = !(rand() % 50),
+			.errors = rand() % 2 ? measure_of((double)(rand() % 5), rand() % 50) : MEASURE_NONE,
 		};
 	}
 }
@@ -109,7 +108,7 @@ static void near(double a, double b)
 /* One row, counted independently of the tested code. */
 static void check_row(const struct made *made, const char *name, const struct port_group *group)
 {
-	uint32_t ports = 0, known = 0, exact = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
+	uint32_t ports = 0, known = 0, exact = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0, bounds = 0;
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
 	for (uint32_t i = 0; i < made->model.sample.fabric->port_count; i++) {
@@ -123,8 +122,9 @@ static void check_row(const struct made *made, const char *name, const struct po
 		silent += port->status == STATUS_SILENT;
 		if (!isnan(port->stall_percent.value))
 			stall += port->stall_percent.value, stalls++;
-		if (!isnan(port->errors))
-			errors = (isnan(errors) ? 0 : errors) + port->errors;
+		if (!isnan(port->errors.value))
+			errors = (isnan(errors) ? 0 : errors) + port->errors.value;
+		bounds += port->errors.exact < port->errors.parts;
 		if (isnan(port->xmit_percent.value))
 			continue;
 		known++;
@@ -146,7 +146,8 @@ static void check_row(const struct made *made, const char *name, const struct po
 	assert_int_equal(measure_is_exact(group->mean_percent), known && exact == ports);
 	assert_int_equal(measure_is_exact(group->max_percent), known && exact == ports);
 	near(group->stall_percent.value, stalls ? stall / stalls : NAN);
-	near(group->errors, errors);
+	near(group->errors.value, bounds && !errors ? NAN : errors);
+	assert_int_equal(measure_is_at_least(group->errors), bounds && errors > 0);
 	assert_memory_equal(group->buckets, buckets, sizeof(buckets));
 	if (known)
 		near(made->model.table.ports[group->hottest].xmit_percent.value, max);
@@ -185,11 +186,11 @@ MODEL_TEST(nothing_known_is_not_zero)
 		struct port_facts *port = &made->model.table.ports[i];
 
 		port->xmit_percent = port->stall_percent = measure_of(NAN, false);
-		port->errors = NAN;
+		port->errors = MEASURE_NONE;
 	}
 	make(made);
 	assert_true(isnan(made->groups.list[0].mean_percent.value) && isnan(made->groups.list[0].max_percent.value));
-	assert_true(isnan(made->groups.list[0].stall_percent.value) && isnan(made->groups.list[0].errors));
+	assert_true(isnan(made->groups.list[0].stall_percent.value) && isnan(made->groups.list[0].errors.value));
 	assert_int_equal(made->groups.list[0].hottest, FABRIC_NONE);
 	assert_string_equal(group_state_word(&made->groups.list[0], 20, text, sizeof(text)), "unknown");
 	assert_string_equal(group_histogram(&made->groups.list[0], true, text), "          ");

@@ -45,13 +45,13 @@ static void fill_port(const struct port_scope *scope, uint32_t index, const stru
 	const struct error_sum *sum = error_sums_find(sums, snapshot->fabric->nodes[port->node].guid, port->num);
 
 	port_facts_of(scope, index, ret);
-	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & COUNTER_ERROR_SUM_SET ? 0 : NAN;
-	ret->errors_at_least = sum && sum->at_least;
-	/* At least 0 is unknown, but a saturated counter is never no error. */
-	if (ret->errors_at_least && !ret->errors && !(sum->full & COUNTER_ERROR_SUM_SET)) {
-		ret->errors = NAN;
-		ret->errors_at_least = false;
-	}
+	if (sum && sum->full & COUNTER_ERROR_SUM_SET)
+		ret->errors = (struct measure){ (double)sum->total, 0, 1 };
+	else if (sum)
+		ret->errors = measure_of((double)sum->total, !sum->at_least);
+	else
+		ret->errors = snapshot->rows[index].sum.known & COUNTER_ERROR_SUM_SET ? measure_of(0, true) :
+			MEASURE_NONE;
 }
 
 static void summarise(struct port_table *table, const struct error_sums *sums, struct reader *reader)

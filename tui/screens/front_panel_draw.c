@@ -43,7 +43,7 @@ static struct face face_of(const struct front_panel *panel, const struct app *ap
 	return (struct face){
 		.facts = facts, .mark = mark_of(panel, app, port), .status = facts->status,
 		.degraded = link_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
-		.errors = facts->errors > 0 || facts->errors_at_least,
+		.errors = facts_has_errors(facts->errors),
 		.percent = facts->util,
 	};
 }
@@ -61,9 +61,10 @@ static const char *sign_of(const struct face *face, enum panel_view view, bool u
 	if (face->facts->unused)
 		return ".";
 	if (view == PANEL_ERRORS) {
-		snprintf(ret, 8, "%s", isnan(face->facts->errors) ? "-" : "0");
+		snprintf(ret, 8, "%s", isnan(face->facts->errors.value) ? "-" : "0");
 		if (face->errors)
-			snprintf(ret, 8, "%c", face->facts->errors > 9 ? '*' : '0' + (int)face->facts->errors);
+			snprintf(ret, 8, "%c", face->facts->errors.value > 9 ? '*' :
+				 '0' + (int)face->facts->errors.value);
 		return ret;
 	}
 	if (face->status != STATUS_OK && face->status != STATUS_IDLE)
@@ -100,7 +101,7 @@ static enum role value_role(const struct face *face, enum panel_view view)
 static void write_value(const struct face *face, enum panel_view view, char *ret, size_t size)
 {
 	if (view == PANEL_ERRORS) {
-		format_errors(face->facts->errors, face->facts->errors_at_least, 5, ret, size);
+		format_errors(face->facts->errors, 5, ret, size);
 	} else if (face->facts->unused) {
 		snprintf(ret, size, "unused");
 	} else if (face->status != STATUS_OK) {
@@ -364,9 +365,9 @@ static void add_numbers(const struct app *app, const struct face *face, uint32_t
 		    format_percent(facts->xmit_percent, percent, sizeof(percent)));
 	segment_add(line, 2, role, "RX %s %s", format_rate(facts->rcv_bytes_per_s, 12, rate, sizeof(rate)),
 		    format_percent(facts->rcv_percent, percent, sizeof(percent)));
-	format_errors(facts->errors, facts->errors_at_least, 8, own, sizeof(own));
-	if (peer != FABRIC_NONE && !isnan(app->table->ports[peer].errors))
-		format_count((uint64_t)app->table->ports[peer].errors, 8, other, sizeof(other));
+	format_errors(facts->errors, 8, own, sizeof(own));
+	if (peer != FABRIC_NONE && !isnan(app->table->ports[peer].errors.value))
+		format_errors(app->table->ports[peer].errors, 8, other, sizeof(other));
 	segment_add(line, 3, face->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s%s", own,
 		    other[0] ? "/" : "", other);
 	segment_add(line, 5, ROLE_FAINT, "XmitWait%% %s",

@@ -378,7 +378,7 @@ static enum role role(const struct table *table, size_t index, size_t column, en
 		return link->facts.status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->facts.percent[!side].value);
 	case LINK_ERRORS:
 	case LINK_WHICH_ERRORS:
-		return link->facts.errors > 0 || link->facts.errors_at_least ? ROLE_WARNING : ROLE_FAINT;
+		return facts_has_errors(link->facts.errors) ? ROLE_WARNING : ROLE_FAINT;
 	case LINK_LINK:
 		return link->facts.degraded ? ROLE_WARNING : ROLE_TEXT;
 	case LINK_PORT:
@@ -400,14 +400,13 @@ static void append_errors(const struct links *links, const struct link_row *link
 	char text[2][32];
 
 	second = other == FABRIC_NONE ? NULL : &ports[other];
-	if (!second || (isnan(first->errors) && isnan(second->errors)) ||
-	    (first->errors == 0 && second->errors == 0 && !first->errors_at_least && !second->errors_at_least)) {
-		text_append(ret, format_errors(first->errors, first->errors_at_least, (unsigned)columns, text[0],
-					       sizeof(text[0])));
+	if (!second || (isnan(first->errors.value) && isnan(second->errors.value)) ||
+	    (measure_exact(first->errors) == 0 && measure_exact(second->errors) == 0)) {
+		text_append(ret, format_errors(first->errors, (unsigned)columns, text[0], sizeof(text[0])));
 		return;
 	}
-	text_appendf(ret, "%s/%s", format_errors(first->errors, first->errors_at_least, half, text[0], sizeof(text[0])),
-		     format_errors(second->errors, second->errors_at_least, half, text[1], sizeof(text[1])));
+	text_appendf(ret, "%s/%s", format_errors(first->errors, half, text[0], sizeof(text[0])),
+		     format_errors(second->errors, half, text[1], sizeof(text[1])));
 }
 
 /* With a prefix if it belongs to the other end, and there is room. */

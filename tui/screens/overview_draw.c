@@ -322,9 +322,8 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		format_percent(group->stall_percent, ret, CELL_SIZE);
 		return group->stall_percent.value >= 10 ? ROLE_WARNING : ROLE_TEXT;
 	case GROUP_COLUMN_ERRORS:
-		format_errors(group->errors, group->errors_at_least && group->errors > 0, (unsigned)columns, ret,
-			      CELL_SIZE);
-		return group->errors > 0 ? ROLE_WARNING : ROLE_FAINT;
+		format_errors(group->errors, (unsigned)columns, ret, CELL_SIZE);
+		return facts_has_errors(group->errors) ? ROLE_WARNING : ROLE_FAINT;
 	case GROUP_COLUMN_HOTTEST:
 		ret[0] = '\0';
 		if (group->hottest != FABRIC_NONE && group->max_percent.value > RATE_IDLE_PERCENT)

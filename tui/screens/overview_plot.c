@@ -103,7 +103,7 @@ static const char *write_value(enum band band, struct measure value, char *ret, 
 	if (band == BAND_STALL)
 		return format_percent(value, ret, size);
 	if (band == BAND_ERRORS)
-		return format_errors(value.value, measure_is_at_least(value), 9, ret, size);
+		return format_errors(value, 9, ret, size);
 	return format_rate(value, measure_is_at_least(value) ? LABEL_VALUE : 12, ret, size);
 }
 

@@ -28,12 +28,12 @@ static void done(void *state)
 }
 
 /* Errors are those since the time in the header, as on Links. */
-static double errors_of(const struct app *app, const struct node *node)
+static struct measure errors_of(const struct app *app, const struct node *node)
 {
-	double errors = NAN;
+	struct measure errors = MEASURE_NONE;
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
-		errors = facts_sum(errors, app->table->ports[i].errors);
+		errors = measure_add(errors, app->table->ports[i].errors);
 	return errors;
 }
 
