@@ -93,7 +93,7 @@ struct job_rail {
 /* A member of a group of uplinks. */
 struct job_uplink {
 	uint32_t port;             /* index into the fabric's ports */
-	uint64_t bytes;            /* sent (BALANCE_XMIT) or received in the group's direction */
+	struct measure bytes;      /* sent (BALANCE_XMIT) or received in the group's direction */
 	double part[JOB_PARTS];    /* bytes per second */
 	struct balance_member member; /* shares over the job */
 };
@@ -114,7 +114,7 @@ struct job_group {
 	int64_t uneven_since_us;   /* wall clock: became uneven during the job; 0: not, or not known */
 	uint32_t hottest;          /* index into members of the group; UINT32_MAX: none */
 	uint32_t first, count;     /* in uplinks */
-	uint64_t bytes;
+	struct measure bytes;      /* parts: uplinks */
 };
 
 struct job_finding {

@@ -86,8 +86,7 @@ static int find_hosts(struct job_work *work, struct error *err)
 
 /* --- sums --- */
 
-/* Are there no counters of a part of the job: the port was not read, or its history has expired or began later? */
-static bool is_cut(const struct job_work *work, const struct delta *delta)
+bool job_is_cut(const struct job_work *work, const struct delta *delta)
 {
 	const struct job_report *report = work->report;
 	/* The sweeps that a job begins and ends with are up to an interval apart from its own times. */
@@ -100,7 +99,7 @@ static bool is_cut(const struct job_work *work, const struct delta *delta)
 
 static void add_errors(const struct job_work *work, const struct delta *delta, uint64_t *ret, bool *at_least)
 {
-	*at_least |= is_cut(work, delta);
+	*at_least |= job_is_cut(work, delta);
 	for (int i = COUNTER_TRAFFIC_COUNT; delta->elapsed_us > 0 && i < COUNTER_COUNT; i++) {
 		if (!(delta->known & COUNTER_ERROR_SUM_SET & COUNTER_BIT(i)))
 			continue;
@@ -160,7 +159,7 @@ static void sum_port(struct job_work *work, struct job_port *port)
 		set_traffic(&mirror, (double)work->report->duration_us, sum);
 		port->mirrored = sum->known;
 	}
-	sum->at_least |= is_cut(work, port->mirrored ? peer : own);
+	sum->at_least |= job_is_cut(work, port->mirrored ? peer : own);
 	add_errors(work, own, &sum->errors, &sum->errors_at_least);
 	if (peer)
 		add_errors(work, peer, &port->peer_errors, &sum->errors_at_least);

@@ -29,7 +29,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[DIRECTION] = { .key = "direction", .title = "DIR", .kind = COLUMN_TEXT },
 	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .flags = ONLY_HTML },
 	[LINKS] = { .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER, .priority = 2 },
-	[BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES },
+	[BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES, .measured = true },
 	[SHARED] = { .key = "shared", .kind = COLUMN_BOOL },
 	[SKEWED] = { .key = "skewed", .kind = COLUMN_BOOL },
 	[CAUSE] = { .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT },
@@ -57,6 +57,16 @@ static void put_direction(struct result *result, size_t column, enum balance_dir
 	result_show(result, column, sent ? "TX" : "RX", STYLE_PLAIN);
 }
 
+/* Bytes are whole numbers in data. */
+static void put_bytes(struct result *result, size_t column, struct measure bytes)
+{
+	if (isnan(bytes.value))
+		return;
+	result_unsigned(result, column, (uint64_t)bytes.value);
+	if (measure_is_at_least(bytes))
+		result_at_least(result, column);
+}
+
 static void put_group(const struct job_report *report, struct result *result, const struct job_group *group)
 {
 	static const char *const states[] = { "unknown", "idle", "active" };
@@ -69,7 +79,7 @@ static void put_group(const struct job_report *report, struct result *result, co
 	put_direction(result, DIRECTION, group->direction);
 	result_text(result, STATE, states[group->state]);
 	result_integer(result, LINKS, group->count);
-	result_unsigned(result, BYTES, group->bytes);
+	put_bytes(result, BYTES, group->bytes);
 	result_bool(result, SHARED, group->shared);
 	result_bool(result, SKEWED, group->skewed);
 	result_text(result, CAUSE, balance_cause_name(group->cause));
@@ -177,7 +187,7 @@ static const struct column uplink_columns[UP_COLUMNS] = {
 	[UP_NAME] = { .title = "UPLINK", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[UP_PEER_NAME] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[UP_DIRECTION] = { .key = "direction", .title = "DIR", .kind = COLUMN_TEXT },
-	[UP_BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES },
+	[UP_BYTES] = { .key = "bytes", .title = "BYTES", .kind = COLUMN_BYTES, .measured = true },
 	[UP_SHARED] = { .key = "shared", .kind = COLUMN_BOOL },
 	[UP_UTILIZATION] = { .key = "utilization_percent", .title = "UTIL%", .kind = COLUMN_PERCENT },
 	[UP_MEASURED] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT },
@@ -204,8 +214,7 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 		result_show(result, UP_PEER_NAME, job_report_port_name(report, peer, name, sizeof(name)), STYLE_PLAIN);
 	}
 	put_direction(result, UP_DIRECTION, group->direction);
-	if (uplink->member.known)
-		result_unsigned(result, UP_BYTES, uplink->bytes);
+	put_bytes(result, UP_BYTES, uplink->bytes);
 	result_bool(result, UP_SHARED, group->shared);
 	result_real(result, UP_UTILIZATION, 100 * uplink->member.utilization);
 	result_real(result, UP_MEASURED, 100 * uplink->member.measured);

@@ -42,7 +42,7 @@ static int add_group(struct job_work *work, const struct shape_group *of, enum b
 	if (!group)
 		return err_nomem(err);
 	*group = (struct job_group){
-		.node = of->node, .tier = of->tier, .direction = direction, .excess = NAN,
+		.node = of->node, .tier = of->tier, .direction = direction, .excess = NAN, .bytes = MEASURE_NONE,
 		.part_excess = { NAN, NAN }, .hottest = UINT32_MAX, .first = (uint32_t)report->uplink_count,
 		.count = of->count,
 	};
@@ -52,7 +52,7 @@ static int add_group(struct job_work *work, const struct shape_group *of, enum b
 
 		if (!uplink)
 			return err_nomem(err);
-		*uplink = (struct job_uplink){ .port = port, .part = { NAN, NAN } };
+		*uplink = (struct job_uplink){ .port = port, .bytes = MEASURE_NONE, .part = { NAN, NAN } };
 		work->on_job[port] = true;
 		if (peer != FABRIC_NONE)
 			work->on_job[peer] = true;
@@ -191,6 +191,16 @@ static const struct balance_result *result_of(const struct job_work *work, const
 	return &balance->results[2 * work->report->shape->nodes[group->node].up_group + group->direction];
 }
 
+static struct measure uplink_bytes(const struct job_work *work, uint32_t port, enum balance_direction direction)
+{
+	enum counter counter = direction == BALANCE_XMIT ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA;
+	const struct delta *delta = &work->deltas[port];
+	bool known = delta->elapsed_us > 0 && delta->known & COUNTER_BIT(counter);
+
+	return measure_of(known ? (double)(delta->value[counter] * COUNTER_WORD_BYTES) : NAN,
+			  !(delta_lower_bounds(delta) & COUNTER_BIT(counter)) && !job_is_cut(work, delta));
+}
+
 static void take_result(struct job_work *work, const struct balance_result *result, struct job_group *group)
 {
 	struct job_report *report = work->report;
@@ -203,13 +213,10 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 	group->hottest = result->hottest;
 	for (uint32_t i = 0; i < group->count; i++) {
 		struct job_uplink *uplink = &report->uplinks[group->first + i];
-		const struct delta *delta = &work->deltas[uplink->port];
-		enum counter counter = group->direction == BALANCE_XMIT ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA;
 
 		uplink->member = result->members[i];
-		if (delta->known & COUNTER_BIT(counter))
-			uplink->bytes = delta->value[counter] * COUNTER_WORD_BYTES;
-		group->bytes += uplink->bytes;
+		uplink->bytes = uplink_bytes(work, uplink->port, group->direction);
+		group->bytes = measure_add(group->bytes, uplink->bytes);
 	}
 }
 

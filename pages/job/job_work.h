@@ -73,11 +73,14 @@ void job_evenness_of(const double *values, size_t count, struct job_evenness *re
 /*
  * job_add_known - add to a sum, as facts_sum()
  * job_bytes - sent and received; NAN: unknown
+ * job_is_cut - are there no counters of a part of the job: the port was not read, or its history has expired or began
+ *              later?
  * job_mean, job_peak - bytes per second of the busier direction
  * job_is_exact - is the traffic of all its ports exactly known?
  */
 void job_add_known(double *sum, double more);
 double job_bytes(const struct job_sum *sum);
+bool job_is_cut(const struct job_work *work, const struct delta *delta);
 struct measure job_mean(const struct job_sum *sum);
 struct measure job_peak(const struct job_sum *sum);
 bool job_is_exact(const struct job_sum *sum);

@@ -187,6 +187,32 @@ TEST_IN_FOLDER(traffic_of_a_job_that_stops_is_reported_with_its_name)
 	assert_shows("events|--since|2026-01-01T00:00:00Z", "traffic of job 4711 fell");
 }
 
+/* Bytes of an uplink whose counters were cleared are a lower bound, and those of its group. */
+TEST_IN_FOLDER(bytes_of_uplinks_have_a_mark)
+{
+	static const char *const sections[] = { "uplinks", "uplink_groups" };
+
+	play_with(FABRIC TRAIN "at 6m clear leaf-u01-r1/6\n", (struct planned[]){
+		{ .id = "h", .begin = BEGIN, .end = END },
+		{ .id = "s", .begin = BEGIN, .end = END, .snapshots = true } }, 2);
+	for (int which = 0; which < 4; which++) {
+		json_t *report = report_of(which & 1 ? "s" : "h");
+		const json_t *rows = json_object_get(report, sections[which / 2]), *row;
+		size_t bounds = 0, i;
+
+		json_array_foreach(rows, i, row) {
+			const json_t *bound = json_object_get(json_object_get(row, "lower_bounds"), "bytes");
+
+			bounds += bound != NULL;
+			assert_true(json_is_null(json_object_get(row, "bytes")) == (bound != NULL));
+			assert_true(json_is_integer(bound ? bound : json_object_get(row, "bytes")));
+			assert_true(!bound || strstr(json_string_value(json_object_get(row, "node")), "leaf-u01-r1"));
+		}
+		assert_int_equal(bounds, 2); /* both directions */
+		json_decref(report);
+	}
+}
+
 /* It has all compute hosts, as its report says. */
 TEST_IN_FOLDER(traffic_of_a_job_without_hosts_that_stops_is_reported_with_its_name)
 {
