@@ -197,6 +197,8 @@ static int sum_window(struct report *report, const struct history_port *ports, i
 		return err_nomem(err);
 	query.after = range.after;
 	query.until = range.until;
+	/* The last window is the longest. The ports of a removed node are not read since then. */
+	report->covered_us = report->departed_us ? 0 : range.last_us - range.since_us;
 	return reader_history_sums(report->moment->reader, &query, report->sums[window], err);
 }
 
@@ -236,7 +238,9 @@ static void put_counter(const struct report *report, struct result *result, size
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
 	const struct delta *longest = &report->sums[REPORT_WINDOWS - 1][at].sum;
-	bool at_least = longest->value[counter] && delta_lower_bounds(longest) & bit;
+	bool at_least = longest->value[counter] &&
+			(delta_lower_bounds(longest) & bit ||
+			 moment_is_cut(report->moment, report->ports[at], longest, report->covered_us));
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return;

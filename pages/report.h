@@ -31,6 +31,7 @@ struct report {
 	struct text removed_hcas;  /* of the host that was typed: "node0001 mlx5_1 since 2026-11-29 01:02:03 UTC" */
 	int64_t until_us, window_us[REPORT_WINDOWS];
 	struct history_sum *sums[REPORT_WINDOWS]; /* by ports */
+	int64_t covered_us;        /* from the begin of the longest window to its last sweep; 0: unknown */
 	struct history_damage damage;
 	struct health_rows rows;   /* findings that were open in the longest window */
 	const struct finding_row **findings; /* those of the subject */

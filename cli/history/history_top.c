@@ -92,6 +92,8 @@ static void put_row(struct result *result, const struct history *history, const 
 {
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->moment.fabric->ports[row->index].peer;
+	bool total_at_least = row->value.has_total && (row->value.at_least ||
+			      moment_is_cut(&history->moment, row->index, &row->counted.sum, longest_us));
 	char number[METRIC_VALUE_SIZE];
 
 	result_integer(result, SINCE, history->since_us);
@@ -116,11 +118,10 @@ static void put_row(struct result *result, const struct history *history, const 
 		result_unsigned(result, TOTAL, row->value.total);
 		result_show(result, TOTAL, metric_format_total(metric, row->value.total, number, sizeof(number)),
 			    STYLE_PLAIN);
-		if (row->value.at_least ||
-		    moment_is_cut(&history->moment, row->index, &row->counted.sum, longest_us))
+		if (total_at_least)
 			result_at_least(result, TOTAL);
 	}
-	result_bool(result, AT_LEAST, row->value.at_least);
+	result_bool(result, AT_LEAST, row->value.at_least || total_at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
 	result_integer(result, SAMPLES, row->counted.samples);
 	result_end_row(result);

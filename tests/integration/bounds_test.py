@@ -376,6 +376,8 @@ def check_totals(found, db, model):
             else:
                 pair = times(model.truth.bytes_per_s(port, key.split("_")[0], *span),
                              longest / (PACKET_BYTES if "packets" in key else 1))
+            if row["lower_bounds"] and not row["at_least"]:
+                found.wrong.append(f"history --by {key}: {port} has lower bounds {row['lower_bounds']} and no at_least")
             for name, value, bound in bounded(row, "total", "mean"):
                 # The mean is over the time in which the port was read.
                 if name == "mean" and key == "errors":
@@ -397,6 +399,19 @@ def check_totals(found, db, model):
             high = model.truth.errors_between([port], last - row["window_s"], until + SLACK_S)
             for name, value, bound in bounded(row, "total"):
                 found.add("history --counter errors", f"{port} {row['time']} {name}", value, (low[0], high[1]), bound)
+
+
+def check_reports(found, db, model):
+    """Error counters of a port and its peer over all of the history."""
+    ports = {f"{row['node']}/{row['port']}": port for port, row in model.ports.items()}
+    for port in sorted(model.truth.errors):
+        done = run(IBWIRE, "report", f"{port[0]}/{port[1]}", "--db", db, "--at", stamp_of(END), "--format", "json",
+                   check=False)
+        for row in json.loads(done.out).get("errors") or [] if done.status == 0 else []:
+            of = ports.get(row["port"])
+            if of and row["window"] is not None and row["counter"] in ERRORS:
+                found.add("report", f"{row['port']} {row['counter']}", row["window"],
+                          model.truth.errors_between([of], INTERVAL_S, model.end, row["counter"]), row["at_least"])
 
 
 def port_errors(found, face, row, window, truth, prefix=""):
@@ -620,6 +635,7 @@ def check(seed):
         check_snapshots(found, db, model)
         check_history(found, db, model)
         check_jobs(found, db, model)
+        check_reports(found, db, model)
         by_face = {}
         for line in found.wrong:
             by_face.setdefault(line.split(":")[0], []).append(line)
@@ -652,6 +668,7 @@ def undisturbed(name="undisturbed", restart=""):
         check_snapshots(found, db, model)
         check_history(found, db, model)
         check_jobs(found, db, model)
+        check_reports(found, db, model)
         bounds = [str(key) for key in facts.values if key[1].startswith("lower_bounds.")]
         tap.equal(f"{name}: every number is right", found.wrong[:20], [])
         tap.equal(f"{name}: no number is a lower bound", bounds, [])
