@@ -82,7 +82,7 @@ static void append_performance(const struct status *status, const struct check *
 	text_appendf(text, ";0 sweep=%.3fs ports=%u ports_responding=%u;;;0;%u", (double)sweep->duration_us / 1e6,
 		     sweep->ports_planned, sweep->ports_answered, sweep->ports_polled);
 	for (size_t i = 0; i < status->findings.count; i++)
-		if (status->findings.list[i].place == HEALTH_COUNTS)
+		if (health_counts(&status->findings.list[i]))
 			severities[status->findings.list[i].row.finding.severity]++;
 	if (check->findings)
 		text_appendf(text, " critical=%u;;0 warning=%u;0", severities[FINDING_CRITICAL],

@@ -358,13 +358,22 @@ void health_rows_done(struct health_rows *rows)
 	*rows = (struct health_rows){ 0 };
 }
 
+bool finding_counts(const struct finding_row *row)
+{
+	return !row->acknowledged.at_us && !row->finding.ok_since_us && !row->origin;
+}
+
+bool health_counts(const struct health_row *row)
+{
+	return row->place == HEALTH_COUNTS && finding_counts(&row->row);
+}
+
 int health_worst(const struct health_rows *rows)
 {
 	int worst = FINDING_INFO;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (rows->list[i].place == HEALTH_COUNTS && !rows->list[i].row.origin &&
-		    (int)rows->list[i].row.finding.severity > worst)
+		if (health_counts(&rows->list[i]) && (int)rows->list[i].row.finding.severity > worst)
 			worst = (int)rows->list[i].row.finding.severity;
 	return worst;
 }

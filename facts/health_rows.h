@@ -61,6 +61,13 @@ bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 /* health_touches - does a finding affect one of these hosts, called as shape_name_hosts() does? */
 bool health_touches(const struct shape *shape, const struct finding *finding, const struct host_set *hosts);
 
+/*
+ * finding_counts - is a finding open and neither acknowledged, clearing nor explained by another one?
+ * health_counts - the same, and not all hosts that it affects are out of service.
+ */
+bool finding_counts(const struct finding_row *row);
+bool health_counts(const struct health_row *row);
+
 /* health_worst - the worst severity that counts: the exit status. */
 int health_worst(const struct health_rows *rows);
 

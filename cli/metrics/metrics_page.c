@@ -285,8 +285,8 @@ int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_p
 
 		if (rows.list[i].place == HEALTH_ACKNOWLEDGED)
 			page->acknowledged++;
-		if (rows.list[i].place == HEALTH_ACKNOWLEDGED || rows.list[i].row.origin ||
-		    (unsigned)finding->kind >= FINDING_KIND_COUNT || finding->severity > FINDING_CRITICAL)
+		if (!health_counts(&rows.list[i]) || (unsigned)finding->kind >= FINDING_KIND_COUNT ||
+		    finding->severity > FINDING_CRITICAL)
 			continue;
 		page->findings[finding->kind][finding->severity]++;
 		if (page->open_count == METRICS_FINDINGS_MOST)

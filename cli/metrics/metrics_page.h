@@ -94,7 +94,7 @@ struct metrics_page {
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
 	struct metrics_detail *details;    /* parallel to counters */
-	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* neither acknowledged nor explained */
+	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* those that count (facts/health_rows.h) */
 	uint32_t acknowledged;             /* with those that they explain */
 	struct metrics_finding open[METRICS_FINDINGS_MOST]; /* the counted ones, worst first */
 	uint32_t open_count;

@@ -392,6 +392,15 @@ TEST(each_open_finding_is_one_series_with_its_place)
 	assert_int_equal(count_series(text, "ibwire_finding_info{id=\""), 2);
 	assert_int_equal(page->acknowledged, 1);
 	free(text);
+	/* Its condition has ended: it does not count, until the condition returns. */
+	for (int clearing = 1; clearing >= 0; clearing--) {
+		findings[2].ok_since_us = clearing;
+		page = page_with(&world, list, 3);
+		text = write_page(page, false);
+		assert_int_equal(count_series(text, "ibwire_finding_info{id=\""), 2 - clearing);
+		assert_int_equal(page->findings[FINDING_SYMBOL_ERRORS][FINDING_WARNING], 2 - clearing);
+		free(text);
+	}
 	text = write_page(page_with(&world, list, 0), false);
 	assert_int_equal(count_series(text, "ibwire_finding_info{id=\""), 0);
 	free(text);

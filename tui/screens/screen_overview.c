@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "facts/health_rows.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/list.h"
@@ -53,7 +54,7 @@ static int find_problems(struct overview_view *view, const struct snapshot_conte
 		if (row->finding.severity < FINDING_WARNING || row->origin)
 			continue;
 		problems[view->problem_count++] = row;
-		view->open_count += !row->acknowledged.at_us && !row->finding.ok_since_us;
+		view->open_count += finding_counts(row);
 		view->clearing_count += !row->acknowledged.at_us && row->finding.ok_since_us;
 	}
 	return problems ? 0 : ERR_NOMEM;
