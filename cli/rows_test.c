@@ -17,8 +17,10 @@
 #include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
+#include "export/dot.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
@@ -479,4 +481,47 @@ TEST(a_saturated_counter_is_an_error_everywhere)
 	json_decref(dirty);
 	json_decref(clean);
 	json_decref(errors);
+}
+
+/* All links between two leaves and a spine run at 1x: none is slower than its neighbors, each below what is enabled. */
+TEST(a_link_below_what_is_enabled_is_red_in_the_graph)
+{
+	for (unsigned lanes = 1; lanes <= 4; lanes += 3) {
+		struct fabric *fabric = fabric_create(NULL);
+		char name[] = "node", *names[] = { name, name, name, name, name };
+		const struct shape_settings settings = { 0 };
+		struct shape *shape = NULL;
+		struct text text = { 0 };
+
+		for (unsigned i = 0; i < 5; i++) {
+			const struct node node = { .guid = i + 1, .type = i < 3 ? NODE_SWITCH : NODE_CA,
+						   .port_count = i < 3 ? 2 : 1 };
+
+			assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+			for (uint8_t num = 1; num <= node.port_count; num++) {
+				bool trunk = !i || (i < 3 && num == 1);
+				const struct port port = {
+					.num = num, .state = PORT_ACTIVE, .speed = LINK_SPEED_HDR,
+					.width = trunk && lanes == 1 ? LINK_WIDTH_1X : LINK_WIDTH_4X,
+					.width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
+					.speed_enabled = 1 << LINK_SPEED_HDR,
+				};
+
+				assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+			}
+		}
+		/* Ports: 0, 1 of the spine, 2, 3 and 4, 5 of the leaves, 6 and 7 of the hosts. */
+		assert_int_equal(fabric_link(fabric, 0, 2, NULL), 0);
+		assert_int_equal(fabric_link(fabric, 1, 4, NULL), 0);
+		assert_int_equal(fabric_link(fabric, 3, 6, NULL), 0);
+		assert_int_equal(fabric_link(fabric, 5, 7, NULL), 0);
+		assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+		assert_int_equal(shape_create(fabric, &settings, &shape, NULL), 0);
+		assert_int_equal(shape->slow_count, 0);
+		dot_write(&text, shape, names, false);
+		assert_int_equal(strstr(text_chars(&text), "color=red") != NULL, lanes == 1);
+		text_done(&text);
+		shape_destroy(shape);
+		fabric_destroy(fabric);
+	}
 }
