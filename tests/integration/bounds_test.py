@@ -685,6 +685,21 @@ def note_shares(compared, marked):
                        for face in sorted({*compared, *marked})))
 
 
+def silent():
+    """Errors that a port counts while it is not read: totals of ports and reports of the window mark what they know."""
+    db, scenario = os.path.abspath("silent.db"), "silent.scenario"
+    with open(scenario, "w") as file:
+        file.write(re.sub(r"(?m)^(at|restart) .*\n", "", draw(1)) + 'at 20s errors "node0003 mlx5_0/1" rcv_errors=6000\n'
+                   'at 120s silent "node0003 mlx5_0"\n')
+    with tap.part("silent"):
+        errors = run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300).out
+        model, found = Model(db, Truth(scenario, errors)), Findings()
+        check_totals(found, db, model)
+        check_reports(found, db, model)
+        tap.equal("silent: every number is right or marked", found.wrong, [])
+        tap.result(found.marked["report"], "silent: the report marks its sum")
+
+
 def check_seeds(seeds, undisturbed_compared):
     """Many numbers are exact in spite of the disturbances, on every face that has any."""
     results = [check(seed) for seed in seeds]
@@ -698,6 +713,7 @@ def check_seeds(seeds, undisturbed_compared):
 if __name__ == "__main__":
     faces.add_titles()
     exact = undisturbed()
+    silent()
     if not SHORT:
         undisturbed("restarted", "restart 110s\n")
     first, _, last = os.environ.get("IBWIRE_SEED", "").partition("-")
