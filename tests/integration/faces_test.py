@@ -236,7 +236,7 @@ def add_sums(facts, ports, nodes):
     for node in nodes:
         # Of a lower bound all faces have what is certain.
         bound = "errors" in node["lower_bounds"]
-        unknown = node["errors"] is None and not sums.get(node["node_guid"])
+        unknown = node["errors"] is None and not bound
         facts.add("rows of ports", ("node", node["node_guid"]), "lower_bounds.errors" if bound else "errors",
                   None if unknown else sums.get(node["node_guid"], 0))
     facts.add("rows of ports", FABRIC, "errors_of_ports", sum(sums.values()))
@@ -423,11 +423,18 @@ RESPONDING = {1: {"ok", "idle", "new", "init"}, 0: {"silent", "locked"}}
 def add_metric(facts, face, name, labels, value, skip_totals=False):
     guid = labels.get("node_guid")
     subject = ("port", guid, int(labels["port"])) if guid and "port" in labels else ("node", guid) if guid else FABRIC
+    if name.startswith("process_"):
+        return
     name = name[len("ibwire_"):]
     if name == "nodes":
         facts.add(face, FABRIC, CLASSES[labels["type"]], value)
     elif name == "findings":
         facts.add(face, FABRIC, f"findings.{labels['kind']}.{labels['severity']}", value)
+    elif name == "finding_info":
+        for key in ("id", "severity", "cause"):
+            text = labels.get(key) or None
+            facts.add(face, ("finding", labels["kind"], labels["subject"]), key,
+                      int(text) if text and key == "id" else text)
     elif name == "port_info":
         facts.add(face, subject, "width", labels.get("width") or None)
         facts.add(face, subject, "speed", None if labels.get("speed") in (None, "", "unknown") else labels["speed"])
@@ -801,7 +808,8 @@ def collect(db):
             facts.add("topology", group, "links_active", row["up_links_active"])
     for kind in {(row["kind"], row["severity"]) for row in health if not row["acknowledged_by"]}:
         facts.add("rows of health", FABRIC, f"findings.{kind[0]}.{kind[1]}",
-                  sum((row["kind"], row["severity"]) == kind for row in health if not row["acknowledged_by"]))
+                  sum((row["kind"], row["severity"]) == kind for row in health
+                      if not row["acknowledged_by"] and not row["ok_since"]))
     facts.add("rows of health", FABRIC, "findings_acknowledged", sum(bool(row["acknowledged_by"]) for row in health))
     # The window of balance.
     window = ["--since", stamp_of(END - WINDOW_S)]
