@@ -137,6 +137,19 @@ static inline struct measure balance_max(const struct balance_result *result)
 	return measure_of(result->max_utilization, result->known_share >= 1);
 }
 
+/*
+ * balance_excess - (max - mean) / mean of the members that work, as struct balance_result has it
+ * A lower bound if some of them are not known: it is lowest if those are at the maximum of the others.
+ */
+static inline struct measure balance_excess(const struct balance_result *result)
+{
+	double max = result->max_utilization, mean = balance_mean(result).value;
+
+	if (result->known_share >= 1 || isnan(result->excess))
+		return measure_of(result->excess, true);
+	return measure_of(max / (mean + (1 - result->known_share) * max) - 1, false);
+}
+
 struct balance {
 	struct balance_result *results; /* two for each group: XMIT, RCV */
 	size_t count;

@@ -30,7 +30,6 @@ static const struct port *port_of(const void *row)
 /* A function that reads a number of a row. */
 #define NUMBER(name, expression) static double name(const void *row) { return (double)(expression); }
 
-NUMBER(number_excess, 100 * result_of(row)->excess)
 NUMBER(number_table_excess, 100 * result_of(row)->table_excess)
 NUMBER(number_flows, result_of(row)->flows)
 NUMBER(number_chance, 100 * result_of(row)->chance_excess)
@@ -41,6 +40,11 @@ NUMBER(number_capacity, 100 * member_of(row)->capacity)
 NUMBER(number_destinations, 100 * member_of(row)->destinations)
 NUMBER(number_lids, result_of(row)->tables_known && member_of(row)->works ? member_of(row)->lids : NAN)
 NUMBER(number_utilization, 100 * member_of(row)->utilization)
+
+static struct measure measure_excess(const void *row)
+{
+	return measure_scale(balance_excess(result_of(row)), 100);
+}
 
 static struct measure measure_mean_utilization(const void *row)
 {
@@ -181,8 +185,8 @@ const struct column group_columns[] = {
 	  .help = "begin of the imbalance" },
 	{ .key = "uneven_earlier", .title = "EARLIER", .kind = COLUMN_BOOL, .fill = fill_bool,
 	  .which = UNEVEN_EARLIER, .help = "whether it began before uneven_since" },
-	{ .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT, .number = number_excess,
-	  .help = "load of the hottest link above its fair share" },
+	{ .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT, .measure = measure_excess,
+	  .help = "load of the hottest link above its fair share; a lower bound if some links are not exactly known" },
 	{ .key = "table_excess_percent", .title = "TABLES%", .kind = COLUMN_PERCENT, .number = number_table_excess,
 	  .help = "the same as predicted from the forwarding tables" },
 	{ .key = "mean_utilization_percent", .title = "MEAN UTIL%", .kind = COLUMN_PERCENT,

@@ -202,7 +202,7 @@ static void put_group(const struct balance_report *report, struct result *table,
 	put_sparks(table, SHARES, report, result, false);
 	put_sparks(table, TABLES, report, result, true);
 	result_measure(table, HOTTEST, measure_scale(balance_max(result), 100));
-	result_real(table, EXCESS, 100 * result->excess);
+	result_measure(table, EXCESS, measure_scale(balance_excess(result), 100));
 	if (report->began[index].wall_us)
 		result_text(table, SINCE, span_of(report, &report->began[index], false, span));
 	result_end_row(table);

@@ -109,8 +109,8 @@ struct job_group {
 	enum balance_cause cause;
 	enum adaptive_routing adaptive;
 	bool adaptive_inferred;    /* from the load */
-	double excess;             /* (max - mean) / mean over the job */
-	double part_excess[JOB_PARTS];
+	struct measure excess;     /* balance_excess() over the job */
+	struct measure part_excess[JOB_PARTS];
 	int64_t uneven_since_us;   /* wall clock: became uneven during the job; 0: not, or not known */
 	uint32_t hottest;          /* index into members of the group; UINT32_MAX: none */
 	uint32_t first, count;     /* in uplinks */

@@ -234,7 +234,7 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 		const struct shape_group *group = &shape->groups[result->group];
 
 		page->groups[i] = (struct metrics_group){
-			.imbalance = result->state == BALANCE_ACTIVE ? result->excess : NAN,
+			.imbalance = result->state == BALANCE_ACTIVE ? measure_exact(balance_excess(result)) : NAN,
 			.mean = measure_exact(balance_mean(result)), .most = measure_exact(balance_max(result)),
 		};
 		for (uint32_t j = 0; j < group->count; j++)

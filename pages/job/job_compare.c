@@ -63,13 +63,14 @@ static void measure(const struct job_report *run, struct measure ret[METRICS])
 {
 	const struct job_sum *total = &run->total;
 	uint32_t used = total->known > run->ports_unused ? total->known - run->ports_unused : 0;
-	double hosts = 0, findings = 0, changes = (double)run->events_left_out, imbalance = NAN;
+	double hosts = 0, findings = 0, changes = (double)run->events_left_out;
+	struct measure imbalance = MEASURE_NONE;
 
 	for (size_t i = 0; i < run->host_count; i++)
 		hosts += run->hosts[i].used > 0;
 	for (size_t i = 0; i < run->group_count; i++)
 		if (run->groups[i].state == BALANCE_ACTIVE)
-			imbalance = fmax(imbalance, 100 * run->groups[i].excess);
+			imbalance = measure_max(imbalance, measure_scale(run->groups[i].excess, 100));
 	for (size_t i = 0; i < run->finding_count; i++)
 		findings += run->findings[i].on_job && !run->findings[i].past &&
 			    run->findings[i].severity >= FINDING_WARNING;
@@ -89,7 +90,8 @@ static void measure(const struct job_report *run, struct measure ret[METRICS])
 	}
 	ret[RAILS_CV] = measure_of(run->over_rails.cv, true);
 	ret[HOSTS_CV] = measure_of(run->over_hosts.cv, true);
-	ret[IMBALANCE] = measure_of(imbalance, true);
+	if (imbalance.parts)
+		ret[IMBALANCE] = imbalance;
 	ret[STALL] = total->stall_percent;
 	if (total->known)
 		ret[ERRORS] = measure_of((double)total->errors, !total->errors_at_least);

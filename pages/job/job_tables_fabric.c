@@ -85,9 +85,9 @@ static void put_group(const struct job_report *report, struct result *result, co
 	result_text(result, CAUSE, balance_cause_name(group->cause));
 	if (group->skewed)
 		result_show(result, CAUSE, NULL, STYLE_WARNING);
-	result_real(result, EXCESS, 100 * group->excess);
-	result_real(result, EXCESS_EARLY, 100 * group->part_excess[JOB_EARLY]);
-	result_real(result, EXCESS_LATE, 100 * group->part_excess[JOB_LATE]);
+	result_measure(result, EXCESS, measure_scale(group->excess, 100));
+	result_measure(result, EXCESS_EARLY, measure_scale(group->part_excess[JOB_EARLY], 100));
+	result_measure(result, EXCESS_LATE, measure_scale(group->part_excess[JOB_LATE], 100));
 	if (group->hottest != UINT32_MAX) {
 		const struct job_uplink *hottest = &report->uplinks[group->first + group->hottest];
 

@@ -42,9 +42,9 @@ static int add_group(struct job_work *work, const struct shape_group *of, enum b
 	if (!group)
 		return err_nomem(err);
 	*group = (struct job_group){
-		.node = of->node, .tier = of->tier, .direction = direction, .excess = NAN, .bytes = MEASURE_NONE,
-		.part_excess = { NAN, NAN }, .hottest = UINT32_MAX, .first = (uint32_t)report->uplink_count,
-		.count = of->count,
+		.node = of->node, .tier = of->tier, .direction = direction,
+		.bytes = MEASURE_NONE, .excess = MEASURE_NONE, .part_excess = { MEASURE_NONE, MEASURE_NONE },
+		.hottest = UINT32_MAX, .first = (uint32_t)report->uplink_count, .count = of->count,
 	};
 	for (uint32_t i = 0; i < of->count; i++) {
 		uint32_t port = report->shape->members[of->first + i], peer = report->fabric->ports[port].peer;
@@ -209,7 +209,7 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 	group->cause = result->cause;
 	group->adaptive = result->adaptive;
 	group->adaptive_inferred = result->adaptive_inferred;
-	group->excess = result->excess;
+	group->excess = balance_excess(result);
 	group->hottest = result->hottest;
 	for (uint32_t i = 0; i < group->count; i++) {
 		struct job_uplink *uplink = &report->uplinks[group->first + i];
@@ -222,8 +222,8 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 
 bool job_became_uneven(const struct job_group *group)
 {
-	return group->part_excess[JOB_EARLY] <= JOB_UNEVEN &&
-	       group->part_excess[JOB_LATE] > group->part_excess[JOB_EARLY] + JOB_UNEVEN;
+	return group->part_excess[JOB_EARLY].value <= JOB_UNEVEN &&
+	       group->part_excess[JOB_LATE].value > group->part_excess[JOB_EARLY].value + JOB_UNEVEN;
 }
 
 static bool is_skewed(const struct balance_result *result)
@@ -241,7 +241,7 @@ static void take_part(struct job_work *work, const struct balance *balance, int 
 		bool is_failed = result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER;
 
 		if (result->state == BALANCE_ACTIVE)
-			group->part_excess[part] = result->excess;
+			group->part_excess[part] = balance_excess(result);
 		if (part != JOB_LATE || result->state != BALANCE_ACTIVE)
 			continue;
 		if (result->adaptive != ADAPTIVE_UNKNOWN) {
@@ -350,8 +350,8 @@ static int compare_groups(const void *a, const void *b, void *ctx)
 		return x->skewed ? -1 : 1;
 	if (x_active != y_active)
 		return x_active ? -1 : 1;
-	if (x_active && !isnan(x->excess) && !isnan(y->excess) && fabs(x->excess - y->excess) >= 0.005)
-		return x->excess > y->excess ? -1 : 1;
+	if (x_active && fabs(x->excess.value - y->excess.value) >= 0.005)
+		return x->excess.value > y->excess.value ? -1 : 1;
 	if (x->node != y->node)
 		return names_compare(job_report_node_name(report, x->node), job_report_node_name(report, y->node));
 	return (int)x->direction - (int)y->direction;

@@ -252,6 +252,8 @@ SMALL_TEST(utilization_without_an_unread_port_is_a_lower_bound)
 	result = evaluate(bed);
 	assert_true(measure_is_exact(balance_mean(result)) && measure_is_exact(balance_max(result)));
 	assert_near(balance_mean(result).value, 0.25);
+	assert_true(measure_is_exact(balance_excess(result)));
+	assert_near(balance_excess(result).value, 0.4 / 0.25 - 1);
 	bed->loads[uplink(bed, 0)].known = false;
 	bed->loads[bed->fabric->ports[uplink(bed, 0)].peer].known = false;
 	result = evaluate(bed);
@@ -259,6 +261,9 @@ SMALL_TEST(utilization_without_an_unread_port_is_a_lower_bound)
 	assert_true(measure_is_at_least(balance_mean(result)) && measure_is_at_least(balance_max(result)));
 	assert_near(balance_mean(result).value, 0.225);
 	assert_near(balance_max(result).value, 0.4);
+	/* 0.4 at the unread port leaves the least excess; the mean is then 0.325. */
+	assert_true(measure_is_at_least(balance_excess(result)));
+	assert_near(balance_excess(result).value, 0.4 / 0.325 - 1);
 }
 
 SMALL_TEST(readings_far_apart_are_not_compared)

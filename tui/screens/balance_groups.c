@@ -161,18 +161,18 @@ static struct measure measure_full(const void *row)
 	return measure_scale(balance_max(((const struct group_cells *)row)->result), 100);
 }
 
-static double number_over(const void *row)
+static struct measure measure_over(const void *row)
 {
-	return 100 * ((const struct group_cells *)row)->result->excess;
+	return measure_scale(balance_excess(((const struct group_cells *)row)->result), 100);
 }
 
 static void fill_percent(struct result *result, size_t at, const void *row)
 {
-	double percent = column_number(result_column(result, at), row);
+	struct measure percent = column_measure(result_column(result, at), row);
 
-	result_real(result, at, percent);
-	if (!isnan(percent))
-		result_showf(result, at, STYLE_PLAIN, "%.0f", percent);
+	result_measure(result, at, percent);
+	if (!isnan(percent.value))
+		result_showf(result, at, STYLE_PLAIN, "%.0f%s", percent.value, measure_mark(percent));
 }
 
 enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, SPARK, GROUP_COLUMNS };
@@ -190,7 +190,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 			.help = "share of each member predicted from the routes" },
 	[FULL] = { .title = "MAX UTIL%", .narrow = "UTIL%", .kind = COLUMN_PERCENT, .measure = measure_full,
 		   .fill = fill_percent, .help = "utilization of the busiest link" },
-	[OVER] = { .title = "IMBALANCE%", .narrow = "IMB.%", .kind = COLUMN_PERCENT, .number = number_over,
+	[OVER] = { .title = "IMBALANCE%", .narrow = "IMB.%", .kind = COLUMN_PERCENT, .measure = measure_over,
 		   .fill = fill_percent, .help = "load of the busiest link above the mean" },
 	[SPARK] = { .title = "LAST SWEEPS", .narrow = "LAST", .measure = measure_full, .flags = COLUMN_FLEXIBLE,
 		    .help = "utilization of the busiest link in the last sweeps" },
