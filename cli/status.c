@@ -18,7 +18,7 @@ enum check_state { CHECK_OK, CHECK_WARNING, CHECK_CRITICAL, CHECK_UNKNOWN };
 
 struct check {
 	bool wanted, findings;
-	int64_t max_age_us; /* of the newest sweep; 0: as for "stalled" */
+	int64_t max_age_us; /* of the newest sweep; 0: that of findings, health_is_stale() */
 };
 
 static int print(struct status *status, const struct options *options, const char *html, bool links,
@@ -57,12 +57,14 @@ static enum check_state check_polling(const struct status *status, int64_t max_a
 	char age[WHEN_SIZE], most[WHEN_SIZE];
 
 	text_append(text, status->state.text);
-	if (!status->db.live || (!status->state.is_live && !max_age_us))
-		return status->db.live && !status->db.sweeps ? CHECK_WARNING : CHECK_CRITICAL;
+	if (!status->db.live || status->device_removed.on)
+		return CHECK_CRITICAL;
 	if (!status->db.sweeps || age_us < 0)
 		return CHECK_WARNING;
-	if (!max_age_us || age_us <= max_age_us)
+	if (max_age_us ? age_us <= max_age_us : !health_is_stale(&status->db.last, age_us))
 		return CHECK_OK;
+	if (!max_age_us)
+		return CHECK_CRITICAL;
 	text_clear(text);
 	text_appendf(text, "the newest sweep is %s old, at most %s is allowed", when_format_span(age_us, age),
 		     when_format_span(max_age_us, most));
@@ -133,7 +135,7 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 		OPT_FLAG("check", 0, &check.wanted, "one line with values; exit status as of Nagios: 0 live, "
 			 "1 starting, 2 not live, 3 unknown"),
 		OPT_SPAN("max-age", 0, &check.max_age_us, "--check: age of the newest sweep that is still 0 "
-			 "(3 intervals)"),
+			 "(3 intervals, 30 s at least)"),
 		OPT_FLAG("findings", 0, &check.findings,
 			 "--check: also 1 for open warnings, 2 for critical findings"),
 		OPT_TEXT("html", 0, "FILE", &html, "write a page of HTML with findings, load and plots to FILE "

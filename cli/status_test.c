@@ -17,7 +17,6 @@
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
-#include "facts/health_rows.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_model.h"
@@ -193,41 +192,6 @@ TEST(status_names_the_process_that_locks_the_database)
 	assert_int_equal(integer_of(row, "blocker_pid"), child);
 	json_decref(row);
 	check_end_child(child);
-	lock_release(&lock);
-	reader_close(collector);
-}
-
-/* The newest sweep with this interval and age, and what is said while a collector runs. */
-TEST(status_and_health_have_one_limit_for_the_age_of_a_sweep)
-{
-	static const struct {
-		int interval_s, age_s;
-		bool stale;
-	} cases[] = {
-		{ 1, 10, false }, { 1, 25, false }, { 1, 60, true }, { 0, 10, false }, { 0, 60, true },
-		{ 20, 50, false }, { 20, 90, true },
-	};
-	struct reader *collector;
-	struct db_status status;
-	struct db_lock lock;
-
-	assert_int_equal(reader_open(db_path, &collector, NULL), 0);
-	assert_int_equal(reader_status(collector, &status, NULL), 0);
-	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char sql[256], *output;
-
-		snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = wall_us - (SELECT max(wall_us) FROM sweep)"
-			 " + (strftime('%%s', 'now') - %d) * 1000000, interval_us = %d * 1000000 RETURNING 1",
-			 cases[i].age_s, cases[i].interval_s);
-		assert_int_equal(check_integer(db_path, sql), 1);
-		assert_int_equal(reader_status(collector, &status, NULL), 0);
-		assert_int_equal(health_is_stale(&status.last, cases[i].age_s * US_PER_S), cases[i].stale);
-		output = run_text("status");
-		assert_int_equal(strstr(output, "stalled: the collector is running") != NULL, cases[i].stale);
-		assert_int_equal(strstr(output, "live: ") != NULL, !cases[i].stale);
-		free(output);
-	}
 	lock_release(&lock);
 	reader_close(collector);
 }

@@ -262,6 +262,7 @@ def words_of(lines):
     return {word for word in text.split() if re.fullmatch("[(]?[A-Za-z-]{2,}[,.:;)]?", word)}
 
 
+UNITS = {"us", "ms", "s"}  # of an age, which grows from one command to the next
 with tap.part("wrapping"):
     for name in ("pair-dead-spine-and-one-lane", "routes-skewed-story"):
         run(os.environ["IBWIRE_BUILD"] + "/tests/screen/record_db",
@@ -285,6 +286,6 @@ with tap.part("wrapping"):
             wide = words_of(shown[1000])
             tap.result(shown[80] and max(map(len, shown[80])) <= 80, f"{' '.join(command)}: at most 80 columns",
                        "\n".join(line for line in shown[80] if len(line) > 80))
-            tap.equal(f"{' '.join(command)}: no word is broken", sorted(words_of(shown[80]) - wide), [])
+            tap.equal(f"{' '.join(command)}: no word is broken", sorted(words_of(shown[80]) - wide - UNITS), [])
 
 tap.done()

@@ -53,6 +53,7 @@ SUBSTITUTIONS = {
     "mpirun -np 64 ./train": "true",
     "srun ./train": "true",
     "-- ./train": "-- true",
+    "new.db --db damaged.db": "new.db --db main.db; rm new.db",
     "/backup/": "",
     "/var/lib/ibwire/": "",
     "/var/lib/node_exporter/": "",
@@ -84,7 +85,8 @@ STAND_INS = {"mail": "cat >/dev/null"}
 # Command: what it is called with beside the option, and where that does not fit, option: what it is called with.
 # NEW is another word each time.
 COMMANDS = {
-    "status": ("", {"--html": ["--html NEW.html", "--html -"], "--links": ["--html - --links"]}),
+    "status": ("", {"--html": ["--html NEW.html", "--html -"], "--links": ["--html - --links"],
+                    "--max-age": ["--check --max-age 60s"], "--findings": ["--check --findings"]}),
     "collect": ("--once --db NEW.db", {
         "--interval": ["--interval 500ms --count 2 --db NEW.db"], "--once": ["--once --db NEW.db"],
         "--count": ["--count 1 --db NEW.db"], "--estimate": ["--estimate", "--estimate --db NEW.db"],
@@ -166,7 +168,7 @@ OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches(
                    "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"} | {
                        f"push --{option}": "requires a receiver: see push_test.py" for option in NO_RECEIVER}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
-ANSWERS = {"health": {1, 2}, "doctor": {1, 2}}
+ANSWERS = {"health": {1, 2}, "doctor": {1, 2}, "status": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
 NOTHING_THERE = 69
 FAULTS = re.compile(r"Segmentation fault|Aborted|Sanitizer|runtime error:|[Aa]ssertion")
@@ -329,7 +331,7 @@ def examples(typist, outside, facts):
                 known.update(then.splitlines())
                 who = outside if line.startswith("ibwire-sim run") else typist
                 with_times = replaced(replaced(with_names, TIMES, used), facts, set())
-                answers = (0, *ANSWERS["doctor"]) if "ibwire doctor" in line else (0,)
+                answers = (0, *ANSWERS["doctor"]) if "ibwire doctor" in line or "status --check" in line else (0,)
                 fault = who.fault(with_names, answers if with_times == with_names else (0, NOTHING_THERE), then)
                 if not fault and with_times != with_names:
                     fault = who.fault(with_times)
