@@ -393,14 +393,14 @@ TEST(an_error_is_one_line)
 }
 
 /* @expected NULL: it is UTF-16, and the error says so. */
-static void assert_file_reads(const char *bytes, const char *expected)
+static void assert_bytes_read(const char *bytes, size_t len, const char *expected)
 {
 	struct text text = { 0 };
 	char name[32];
 	int ends[2];
 
 	assert_int_equal(pipe(ends), 0);
-	assert_int_equal(write(ends[1], bytes, strlen(bytes)), (ssize_t)strlen(bytes));
+	assert_int_equal(write(ends[1], bytes, len), (ssize_t)len);
 	close(ends[1]);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
 	text_append(&text, "before ");
@@ -413,6 +413,11 @@ static void assert_file_reads(const char *bytes, const char *expected)
 	}
 	close(ends[0]);
 	text_done(&text);
+}
+
+static void assert_file_reads(const char *bytes, const char *expected)
+{
+	assert_bytes_read(bytes, strlen(bytes), expected);
 }
 
 TEST(input_file_is_limited_in_size_and_time)
@@ -453,6 +458,10 @@ TEST(input_file_is_limited_in_size_and_time)
 	assert_file_reads("a \xef\xbb\xbf", "a \xef\xbb\xbf");
 	assert_file_reads("\xff\xfe" "0", NULL);
 	assert_file_reads("\xfe\xff", NULL);
+	/* Without a mark, a line of each byte order. */
+	assert_bytes_read("0\0x\0" "1\0 \0n\0\n\0", 12, NULL);
+	assert_bytes_read("\0" "0\0x\0" "1\0 \0n\0\n", 12, NULL);
+	assert_bytes_read("a\0b\0", 4, NULL);
 	assert_int_equal(text_read_file("/dev/null", "", 0, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), "");
 	text_done(&text);

@@ -91,13 +91,27 @@ static const char *read_all(int fd, bool may_wait, size_t most, struct text *ret
 	return "it is too large";
 }
 
+enum text_wide text_is_wide(const char *bytes, size_t len)
+{
+	enum { FIRST = 16 };
+	size_t nuls[2] = { 0 }, half = (len < FIRST ? len : FIRST) / 2;
+
+	if (len >= 2 && (!memcmp(bytes, "\xff\xfe", 2) || !memcmp(bytes, "\xfe\xff", 2)))
+		return bytes[0] == '\xff' ? WIDE_LITTLE : WIDE_BIG;
+	for (size_t i = 0; i < 2 * half; i++)
+		nuls[i % 2] += !bytes[i];
+	if (half < 2 || nuls[0] + nuls[1] != half || (nuls[0] && nuls[1]))
+		return WIDE_NONE;
+	return nuls[1] ? WIDE_LITTLE : WIDE_BIG;
+}
+
 /* Remove the byte order mark of what was read from @begin on. Return: NULL, or why it cannot be read. */
 static const char *skip_mark(struct text *text, size_t begin)
 {
 	static const char mark[] = "\xef\xbb\xbf";
 	const char *bytes = text_chars(text) + begin;
 
-	if (text->len >= begin + 2 && (!memcmp(bytes, "\xff\xfe", 2) || !memcmp(bytes, "\xfe\xff", 2)))
+	if (text_is_wide(bytes, text->len - begin))
 		return "it is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'";
 	if (text->len >= begin + 3 && !memcmp(bytes, mark, 3)) {
 		text->len -= 3;

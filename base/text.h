@@ -75,6 +75,14 @@ static inline bool text_failed(const struct text *text)
 }
 
 /*
+ * text_is_wide - do these first bytes of a file belong to UTF-16?
+ * With a byte order mark, or as ASCII is written without: every other one of the first bytes is NUL, and no other. At
+ * least two characters, because a single NUL can be damage.
+ */
+enum text_wide { WIDE_NONE, WIDE_LITTLE, WIDE_BIG };
+enum text_wide text_is_wide(const char *bytes, size_t len);
+
+/*
  * text_read_file - append the contents of a file named by the user
  * @path:  a file or a pipe (/dev/fd/63 of a process substitution); NULL: standard input
  * @what:  what it should be, with a space at the end, for the error: "the settings "
@@ -82,7 +90,7 @@ static inline bool text_failed(const struct text *text)
  *
  * A pipe without a writer is an error at once, one without data after a minute, so that a file
  * never blocks a command indefinitely. Standard input is waited for. A byte order mark at the
- * beginning is removed; UTF-16 is an error.
+ * beginning is removed; UTF-16, with a mark or without, is an error.
  * Return: 0; ERR_IO: it cannot be read or is larger; ERR_NOMEM.
  */
 int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err);

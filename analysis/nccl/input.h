@@ -4,6 +4,7 @@
 #define IBWIRE_ANALYSIS_NCCL_INPUT_H
 
 #include "analysis/nccl.h"
+#include "base/text.h"
 
 /*
  * NCCL formats a message in a buffer of 1,024 bytes (ncclDebugLog in debug.cc). A line that is
@@ -39,7 +40,7 @@ struct nccl_input {
 	size_t head_len;
 	bool started;     /* they were read */
 	bool skipped;     /* it is no text */
-	enum { WIDE_NONE, WIDE_LITTLE, WIDE_BIG } wide; /* UTF-16 */
+	enum text_wide wide; /* UTF-16 */
 	int half;         /* the first byte of a character of UTF-16; -1: none */
 	char line[NCCL_LINE_MOST + 1];
 	size_t len, done; /* bytes of the line, and before which messages were read */

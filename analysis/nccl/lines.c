@@ -214,12 +214,10 @@ static const struct {
 static void log_begin(struct nccl_log *log, const char *bytes, size_t len)
 {
 	struct nccl_input *input = log->input;
-	const unsigned char *head = (const unsigned char *)bytes;
 
 	input->started = true;
 	input->skipped = false;
-	input->wide = len > 1 && head[0] == 0xff && head[1] == 0xfe ? WIDE_LITTLE :
-		      len > 1 && head[0] == 0xfe && head[1] == 0xff ? WIDE_BIG : WIDE_NONE;
+	input->wide = text_is_wide(bytes, len);
 	input->half = -1;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (len >= strlen(formats[i].magic) && !memcmp(bytes, formats[i].magic, strlen(formats[i].magic))) {

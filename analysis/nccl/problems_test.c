@@ -294,6 +294,11 @@ TEST(wrapped_logs_are_read)
 		wide[len] = *text;
 	read_bytes(wide, len);
 	assert_int_equal(text_log.net_direct, 1);
+	/* Without the mark; without the first byte, in the other byte order. */
+	for (size_t first = 2; first < 4; first++) {
+		read_bytes(wide + first, len - first);
+		assert_int_equal(text_log.net_direct, 1);
+	}
 	read_bytes("\x28\xb5\x2f\xfd\0\0\0\0NCCL INFO Using network IB\n", 34);
 	check(NULL, 0);
 	assert_line(NCCL_WARN, "compressed (zstd)");
