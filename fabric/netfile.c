@@ -572,6 +572,8 @@ void netfile_describe(const struct netfile_notes *notes, netfile_print *print, v
 		{ notes->peers_self, "port that is its own peer: omitted", "ports that are their own peers: omitted" },
 		{ notes->rates_unknown, "link without width and speed: its bandwidth is unknown",
 		  "links without width and speed: their bandwidth is unknown" },
+		{ notes->ends_unknown, "link without width or speed at one end: that of the other end counts",
+		  "links without width or speed at one end: those of the other ends count" },
 		{ notes->ends_differ, "link whose ends differ in width or speed: the lower rate counts",
 		  "links whose ends differ in width or speed: the lower rate counts" },
 		{ notes->guids_unknown, "GUID that is not hexadecimal (redacted?): unknown",

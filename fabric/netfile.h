@@ -28,6 +28,7 @@ struct netfile_notes {
 	struct unread peers_conflicting; /* ports with different peers at both ends; not linked */
 	struct unread peers_self;    /* ports that are their own peer; not linked */
 	struct unread rates_unknown; /* links without a rate */
+	struct unread ends_unknown;  /* links with a rate at one end only */
 	struct unread ends_differ;   /* links with another width or speed at each end */
 	struct unread guids_unknown; /* GUIDs that are not hexadecimal (redacted) */
 	struct unread guids_made;    /* nodes without a GUID, of which one was made */

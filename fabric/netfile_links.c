@@ -40,14 +40,15 @@ static bool end_agrees(const struct links *links, uint32_t index, uint64_t guid,
 	return back->peer_guid == guid && back->peer_num == num;
 }
 
-/* Both ends have the rate that one of them has. Return: whether they have different ones. */
-static bool match_rates(struct port *port, struct port *peer)
+/* Both ends have the rate that one of them has. Return: whether they had different ones. */
+static bool match_rates(struct port *port, struct port *peer, bool *ret_unknown)
 {
 	struct port *from = port_rate_bits_per_s(port) ? port : peer, *to = from == port ? peer : port;
 
 	if (!port_rate_bits_per_s(to) && port_rate_bits_per_s(from)) {
 		to->speed = from->speed;
 		to->width = from->width;
+		*ret_unknown = true;
 	}
 	return port->speed != peer->speed || port->width != peer->width;
 }
@@ -58,7 +59,7 @@ static void complete_link(struct links *links, const struct net_link *link, uint
 	struct fabric *fabric = links->fabric;
 	struct netfile_notes *notes = links->notes;
 	struct port *port = &fabric->ports[link->port], *other = &fabric->ports[peer];
-	bool one_sided = links->wanted[peer] == FABRIC_NONE;
+	bool one_sided = links->wanted[peer] == FABRIC_NONE, unknown = false;
 
 	if (one_sided) {
 		unread_add(&notes->peers_one_sided, link->line);
@@ -66,8 +67,10 @@ static void complete_link(struct links *links, const struct net_link *link, uint
 		other->state = PORT_ACTIVE;
 		other->phys_state = PHYS_LINK_UP;
 	}
-	if (match_rates(port, other) && link->port < peer)
+	if (match_rates(port, other, &unknown) && link->port < peer)
 		unread_add(&notes->ends_differ, link->line);
+	if (unknown && !one_sided)
+		unread_add(&notes->ends_unknown, link->line);
 	if (!port_rate_bits_per_s(port) && (one_sided || link->port < peer))
 		unread_add(&notes->rates_unknown, link->line);
 }

@@ -130,6 +130,12 @@ TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
 		  "[1](1/1/1) \"S-1\"[1] # lid 1 lmc 0 \"s\" lid 2 1xHDR\n", 2, 1,
 		  "1 link whose ends differ in width or speed: the lower rate counts, the first is line 2;"
 		  "2 nodes without a GUID: made up from their ids, the first is line 1;" },
+		/* A rate at one end: of the first line, of the last. */
+		{ "Switch 8 \"S-1\"\n[1] \"H-1\"[1] # \"n\" lid 1\n[2] \"H-2\"[1] # \"n\" lid 3 4xHDR\n"
+		  "Hca 1 \"H-1\"\n[1](1) \"S-1\"[1] # lid 1 lmc 0 \"s\" lid 2 1xHDR\n"
+		  "Hca 1 \"H-2\"\n[1](2) \"S-1\"[2] # lid 3 lmc 0 \"s\" lid 2\n", 3, 2,
+		  "2 links without width or speed at one end: those of the other ends count, the first is line 2;"
+		  "3 nodes without a GUID: made up from their ids, the first is line 1;" },
 		{ "switchguid=0xb8xxxx01(b8xxxx01)\nSwitch 36 \"S-b8xxxx01\"\n"
 		  "[1] \"H-b8xxxx02\"[1] # \"n\" lid 1 4xHDR\n"
 		  "caguid=0xb8xxxx02\nCa 1 \"H-b8xxxx02\"\n[1](b8) \"S-b8xxxx01\"[1] # lid 1 lmc 0 \"s\" lid 2 4xHDR\n",
