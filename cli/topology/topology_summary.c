@@ -312,13 +312,15 @@ void topology_fold(struct text *text, const struct topology *topology, const uin
 /* Are two switches of a tier similar? */
 struct kind {
 	uint32_t hosts, aggregation, routers, up, up_active, up_built, down;
+	int32_t over; /* oversubscription in hundredths, as shown; -1: unknown */
 };
 
 static struct kind kind_of(const struct topology *topology, uint32_t node)
 {
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
-	struct kind kind = { 0 };
+	double over = shape_oversubscription(shape, node, true);
+	struct kind kind = { .over = isnan(over) || over > 1e6 ? -1 : (int32_t)nearbyint(100 * over) };
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		const struct port *port = &topology->fabric->ports[i];
@@ -345,10 +347,8 @@ static struct kind kind_of(const struct topology *topology, uint32_t node)
 	return kind;
 }
 
-static void append_kind(const struct topology *topology, struct text *text, uint32_t node, const struct kind *kind)
+static void append_kind(struct text *text, const struct kind *kind)
 {
-	double over = shape_oversubscription(topology->shape, node, true);
-
 	if (kind->hosts)
 		text_appendf(text, "  %u HCA%s", kind->hosts, plural(kind->hosts));
 	if (kind->routers)
@@ -361,8 +361,8 @@ static void append_kind(const struct topology *topology, struct text *text, uint
 		text_appendf(text, " of %u", kind->up_built);
 	if (kind->up_active < kind->up)
 		text_appendf(text, " (%u not active)", kind->up - kind->up_active);
-	if (!isnan(over))
-		text_appendf(text, "  %.2f:1", over);
+	if (kind->over >= 0)
+		text_appendf(text, "  %d.%02d:1", kind->over / 100, kind->over % 100);
 	text_append(text, "\n");
 }
 
@@ -390,7 +390,7 @@ static void append_tier(const struct topology *topology, struct text *text, unsi
 		topology_range(text, topology->shown.names[nodes[i]], topology->shown.names[nodes[j - 1]], j - i);
 		if (!tier)
 			text_appendf(text, "  %s", shape_why_text(why));
-		append_kind(topology, text, nodes[i], &kind);
+		append_kind(text, &kind);
 	}
 	free(nodes);
 }

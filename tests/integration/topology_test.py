@@ -141,6 +141,20 @@ with tap.part("what a file does not have"):
     tap.equal("aggregation nodes are no HCA links", [row["hca_links"] for row in rows("topology", "show", "--from", "names.net")
                                                      if row["class"] == "switch"], [1])
 
+with tap.part("a slow host"):
+    hosts = [(leaf, port) for leaf in (1, 2, 3) for port in (1, 2, 3, 4)]
+    with open("slowhost.net", "w", encoding="utf-8") as file:
+        for leaf in (1, 2, 3):
+            file.write(f'Switch 8 "leaf{leaf}"\n' + "".join(
+                f'[{port}] "h{leaf}{port}"[1] # "h" lid 0 {4 if (leaf, port) != (3, 1) else 1}xHDR\n' for port in (1, 2, 3, 4)) +
+                f'[5] "spine"[{leaf}] # "s" lid 0 4xHDR\n\n')
+        file.write('Switch 8 "spine"\n' + "".join(f'[{leaf}] "leaf{leaf}"[5] # "l" lid 0 4xHDR\n' for leaf in (1, 2, 3)) + "\n")
+        file.writelines(f'Hca 1 "h{leaf}{port}"\n[1] "leaf{leaf}"[{port}] # lid 0 lmc 0 "l" lid 0 '
+                        f'{4 if (leaf, port) != (3, 1) else 1}xHDR\n\n' for leaf, port in hosts)
+    tap.equal("leaves with different oversubscription are not one row",
+              re.findall(r"(leaf\S+).*  (\S+:1)", ibwire("topology", "show", "--from", "slowhost.net").out),
+              [("leaf1..leaf2", "4.00:1"), ("leaf3", "3.25:1")])
+
 with tap.part("names"):
     with open(tree, encoding="utf-8") as file:
         text = file.read()
