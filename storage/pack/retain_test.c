@@ -286,6 +286,47 @@ static void check_adjacent(const struct model *model, uint64_t seed)
 }
 
 /*
+ * A moment is the newest sweep at or before it at which totals can end. Rows inside of expired pieces, to which
+ * last readings refer, are no such sweeps: the totals would be of an earlier time than the rows.
+ */
+static void check_moments(const struct model *model)
+{
+	int64_t count = (int64_t)model->sweep_count, inside = 0;
+	struct reader *reader = check_open_reader(path);
+	bool *ends = calloc(model->sweep_count + 1, sizeof(*ends));
+
+	assert_non_null(ends);
+	for (int64_t id = 1; id <= count; id++) {
+		char sql[64];
+
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM sweep WHERE id = %lld", (long long)id);
+		if (!check_integer(path, sql))
+			continue;
+		ends[id] = piece_end(id) == id;
+		inside += !ends[id];
+	}
+	assert_true(inside > 0);
+	for (int64_t id = 1; id <= count; id++) {
+		const struct snapshot_query query = { .at_us = model->sweeps[id - 1].wall_us, .fabric_only = true };
+		struct snapshot *snapshot;
+		int64_t expected = 0;
+
+		for (int64_t end = 1; end <= count; end++)
+			if (ends[end] && model->sweeps[end - 1].wall_us <= query.at_us &&
+			    (!expected || model->sweeps[end - 1].wall_us >= model->sweeps[expected - 1].wall_us))
+				expected = end;
+		/* Before all sums: there are no totals. */
+		if (!expected)
+			continue;
+		assert_int_equal(snapshot_load(reader, &query, &snapshot, NULL), 0);
+		assert_int_equal(snapshot->sweep.id, expected);
+		snapshot_destroy(snapshot);
+	}
+	free(ends);
+	reader_close(reader);
+}
+
+/*
  * Live until what is kept of a table begins behind a sweep: on a busy machine the compactor is behind, and does
  * the rest after later sweeps. Return: where it begins.
  */
@@ -318,6 +359,7 @@ TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums)
 	assert_true(raw > windows);
 	for (uint64_t seed = 0; seed < 20; seed++)
 		check_adjacent(model, seed);
+	check_moments(model);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_sum WHERE window < (SELECT min(id) FROM"
 				       " chunk_window)"), 0);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM error WHERE sweep < (SELECT min(from_sweep) FROM"

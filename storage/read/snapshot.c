@@ -46,7 +46,7 @@ static int nothing_before(struct reader *reader, int64_t at_us, struct error *er
 int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
 {
 	int64_t id = 0;
-	int result = window_last_sweep(reader->db, at_us ? at_us : INT64_MAX, &id, err);
+	int result = window_moment_sweep(reader->db, at_us ? at_us : INT64_MAX, &id, err);
 
 	if (!result && id)
 		result = reader_sweep(reader, id, ret, err);

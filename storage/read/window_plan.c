@@ -18,9 +18,10 @@ static const char find_window[] =
  * the others no longer count: the parts of an hour are stored all together or not at all. (next_port 1 is
  * WINDOW_SUMS_EXPIRING.)
  */
+#define HOUR_EXPIRED "NOT EXISTS (SELECT 1 FROM chunk_window w WHERE w.id = h.from_window AND w.next_port <> 1)"
+
 static const char find_hour[] =
-	"SELECT id, from_sweep, to_sweep, from_us, to_us, NOT EXISTS (SELECT 1 FROM chunk_window w"
-	" WHERE w.id = h.from_window AND w.next_port <> 1) FROM hour h"
+	"SELECT id, from_sweep, to_sweep, from_us, to_us, " HOUR_EXPIRED " FROM hour h"
 	" WHERE to_sweep > ?1 AND state = 1 ORDER BY to_sweep";
 
 int window_plan_begin(struct window_plan *plan, sqlite3 *db, int64_t after, int64_t until, int64_t longest_us,
@@ -144,7 +145,8 @@ int window_plan_next(struct window_plan *plan, struct plan_part *ret, struct err
 	return 0;
 }
 
-int window_last_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *err)
+/* The last sweep labelled at or before a time, INT64_MAX: the newest; 0: there is none. */
+static int last_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *err)
 {
 	static const char newest[] = "SELECT id FROM sweep ORDER BY id DESC LIMIT 1";
 	static const char by_label[] =
@@ -155,6 +157,21 @@ int window_last_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *er
 	result = at_us == INT64_MAX ? db_row(db, newest, NULL, 0, ret, 1, err) :
 		 db_row(db, by_label, &at_us, 1, ret, 1, err);
 	return result < 0 ? result : 0;
+}
+
+int window_moment_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *err)
+{
+	/* Not inside of a window or hour whose parts have expired: the first that ends after the sweep. */
+	static const char sql[] =
+		"SELECT s.id FROM sweep s WHERE s.wall_us <= ?1"
+		" AND NOT coalesce((SELECT w.from_sweep <= s.id AND w.state = 2 FROM chunk_window w"
+		" WHERE w.to_sweep > s.id + 1 AND w.state > 0 ORDER BY w.to_sweep LIMIT 1), 0)"
+		" AND NOT coalesce((SELECT h.from_sweep <= s.id AND " HOUR_EXPIRED " FROM hour h"
+		" WHERE h.to_sweep > s.id + 1 AND h.state = 1 ORDER BY h.to_sweep LIMIT 1), 0)"
+		" ORDER BY s.wall_us DESC, s.id DESC LIMIT 1";
+	int result = at_us == INT64_MAX ? 0 : db_row(db, sql, &at_us, 1, ret, 1, err);
+
+	return result ? result < 0 ? result : 0 : last_sweep(db, at_us, ret, err);
 }
 
 int window_sweep_before(sqlite3 *db, int64_t sweep, int64_t at_us, int64_t *ret, struct error *err)
@@ -171,10 +188,10 @@ int window_find_sweeps(sqlite3 *db, int64_t since_us, int64_t until_us, int64_t 
 		       struct error *err)
 {
 	int64_t after, until;
-	int result = window_last_sweep(db, until_us, &until, err);
+	int result = last_sweep(db, until_us, &until, err);
 
 	if (!result)
-		result = window_last_sweep(db, since_us, &after, err);
+		result = last_sweep(db, since_us, &after, err);
 	/* The wall clock was set back in between. */
 	if (!result && after > until && since_us < until_us)
 		result = window_sweep_before(db, until, since_us, &after, err);

@@ -77,8 +77,13 @@ int window_plan_begin(struct window_plan *plan, sqlite3 *db, int64_t after, int6
 int window_plan_next(struct window_plan *plan, struct plan_part *ret, struct error *err);
 void window_plan_end(struct window_plan *plan);
 
-/* window_last_sweep - the last sweep labelled at or before a time, INT64_MAX: the newest; 0: there is none. */
-int window_last_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *err);
+/*
+ * window_moment_sweep - the last sweep labelled at or before a time at which a total can end; INT64_MAX: the newest
+ *
+ * These are the sweeps with samples, and the last ones of expired windows and hours. Rows of other sweeps stay while
+ * last readings refer to them. One of those is returned where no total ends at or before the time. 0: there is none.
+ */
+int window_moment_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *err);
 
 /* window_sweep_before - the last of the sweeps up to @sweep that is labelled at or before a time; 0: none. */
 int window_sweep_before(sqlite3 *db, int64_t sweep, int64_t at_us, int64_t *ret, struct error *err);
