@@ -222,6 +222,17 @@ static const char *body_of(const char *reply)
 	return end ? end : "";
 }
 
+/* Remove what differs between two servers: metrics of the process, and a line that was cut, which may be one. */
+static void forget_process(char *reply)
+{
+	char *line = strrchr(reply, '\n'), *end;
+
+	if (line)
+		line[1] = '\0';
+	for (line = reply; (line = strstr(line, "\nprocess_")); memmove(line, end, strlen(end) + 1))
+		end = strchr(line + 1, '\n');
+}
+
 /* Of a few responses the last one must be right; one before may be an error, or cut. */
 static int use_server(const char *line, char *right)
 {
@@ -235,6 +246,7 @@ static int use_server(const char *line, char *right)
 			usleep(1000);
 			continue;
 		}
+		forget_process(reply);
 		if (!*right)
 			memcpy(right, reply, sizeof(reply));
 		body = body_of(reply);
