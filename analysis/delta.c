@@ -56,7 +56,10 @@ static void mirror(const struct delta *from, enum counter theirs, enum counter o
 
 bool delta_is_cut(const struct delta *sum, int64_t window_us, int64_t interval_us)
 {
-	return delta_us_add(sum->elapsed_us, interval_us ? interval_us / 2 : window_us / 100) < window_us;
+	const int64_t retries_us = 2000000;
+	int64_t apart_us = interval_us ? interval_us / 2 : window_us / 100 > retries_us ? window_us / 100 : retries_us;
+
+	return delta_us_add(sum->elapsed_us, apart_us) < window_us;
 }
 
 void delta_mirror(const struct delta *peer, struct delta *ret)

@@ -72,8 +72,8 @@ void delta_add(struct delta *sum, const struct delta *later);
 /*
  * delta_is_cut - was a port not read in all of a window, so that its sum is a lower bound?
  * @window_us:    that the sums of other ports cover
- * @interval_us:  of the sweeps; 0: unknown. Ports are read at different times within a sweep: less than half an
- *                interval, or 1 % of the window, is no part that was not read.
+ * @interval_us:  of the sweeps; 0: unknown. Ports are read at different times within a sweep: up to half an interval,
+ *                else up to 1 % of the window (2 s at least, for retries), is no part that was not read.
  */
 bool delta_is_cut(const struct delta *sum, int64_t window_us, int64_t interval_us);
 

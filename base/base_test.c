@@ -459,9 +459,10 @@ TEST(input_file_is_limited_in_size_and_time)
 	assert_file_reads("\xff\xfe" "0", NULL);
 	assert_file_reads("\xfe\xff", NULL);
 	/* Without a mark, a line of each byte order. */
-	assert_bytes_read("0\0x\0" "1\0 \0n\0\n\0", 12, NULL);
-	assert_bytes_read("\0" "0\0x\0" "1\0 \0n\0\n", 12, NULL);
-	assert_bytes_read("a\0b\0", 4, NULL);
+	assert_bytes_read("0\0x\0" "1\0 \0n\0a\0m\0e\0\n\0", 18, NULL);
+	assert_bytes_read("\0" "0\0x\0" "1\0 \0n\0a\0m\0e\0\n", 18, NULL);
+	/* Fields of a hook. */
+	assert_int_equal(text_is_wide("1\0a\0b\0", 6), WIDE_NONE);
 	assert_int_equal(text_read_file("/dev/null", "", 0, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), "");
 	text_done(&text);

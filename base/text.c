@@ -93,14 +93,14 @@ static const char *read_all(int fd, bool may_wait, size_t most, struct text *ret
 
 enum text_wide text_is_wide(const char *bytes, size_t len)
 {
-	enum { FIRST = 16 };
-	size_t nuls[2] = { 0 }, half = (len < FIRST ? len : FIRST) / 2;
+	enum { PAIRS = 8 };
+	size_t nuls[2] = { 0 };
 
 	if (len >= 2 && (!memcmp(bytes, "\xff\xfe", 2) || !memcmp(bytes, "\xfe\xff", 2)))
 		return bytes[0] == '\xff' ? WIDE_LITTLE : WIDE_BIG;
-	for (size_t i = 0; i < 2 * half; i++)
+	for (size_t i = 0; i < 2 * PAIRS && len >= 2 * PAIRS; i++)
 		nuls[i % 2] += !bytes[i];
-	if (half < 2 || nuls[0] + nuls[1] != half || (nuls[0] && nuls[1]))
+	if (nuls[0] + nuls[1] != PAIRS || (nuls[0] && nuls[1]))
 		return WIDE_NONE;
 	return nuls[1] ? WIDE_LITTLE : WIDE_BIG;
 }

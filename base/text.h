@@ -77,7 +77,7 @@ static inline bool text_failed(const struct text *text)
 /*
  * text_is_wide - do these first bytes of a file belong to UTF-16?
  * With a byte order mark, or as ASCII is written without: every other one of the first bytes is NUL, and no other. At
- * least two characters, because a single NUL can be damage.
+ * least eight characters, because fields of one character may be separated by NULs.
  */
 enum text_wide { WIDE_NONE, WIDE_LITTLE, WIDE_BIG };
 enum text_wide text_is_wide(const char *bytes, size_t len);

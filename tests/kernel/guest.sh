@@ -219,8 +219,10 @@ equal "at least 95 % of the ports are read" "$(row "SELECT sum(ports_answered) *
 	FROM sweep")" 1
 equal "no counter was reset, no node was removed" \
 	"$(events hostile.db "kind IN ('counters-cleared', 'node-removed')")" ""
-equal "each node that did not respond responds again" "$(row "SELECT node_guid FROM event GROUP BY 1
-	HAVING sum(kind = 'node-silent') <> sum(kind = 'node-answers')")" ""
+# One that the last sweep of the run did not read responds in the sweep after it, which is of another collector.
+equal "each node that did not respond responds again" "$(row "SELECT node_guid FROM event e GROUP BY 1
+	HAVING sum(kind = 'node-silent') - sum(kind = 'node-answers') NOT IN (0, EXISTS (SELECT 1 FROM gaps g
+	WHERE g.node_guid = printf('0x%016x', e.node_guid) AND g.to_sweep = (SELECT max(id) FROM sweep)))")" ""
 # Ports of agents that redirect in a loop are not read.
 equal "no finding but coverage" "$(row "SELECT kind, subject, text FROM findings
 	WHERE severity <> 'info' AND kind <> 'coverage'")" ""
