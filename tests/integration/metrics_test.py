@@ -3,6 +3,7 @@
 # waits: for sweeps, and for connections that time out
 # sanitized: the server gets requests of hostile clients
 """ibwire metrics over HTTP: formats, conditional requests, TLS and passwords, hostile clients, bad input."""
+import contextlib
 import base64
 import collections
 import crypt
@@ -240,6 +241,14 @@ def limits(sim):
     def descriptors():
         return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
+    def pipes():
+        """Commands that have opened the pipe."""
+        count = 0
+        for number in os.listdir(f"/proc/{server.process.pid}/fd"):
+            with contextlib.suppress(OSError):
+                count += os.readlink(f"/proc/{server.process.pid}/fd/{number}").endswith("/names")
+        return count
+
     def slowest():
         took = []
         for _ in range(20):
@@ -255,7 +264,8 @@ def limits(sim):
     pipe = name_map(pipe=True)
     waiting = [ask(f"/api/events?limit={number + 1}") for number in range(16)]
     same = [ask("/api/events?limit=16") for _ in range(20)]
-    tap.result(wait_for(lambda: threads(server) == 3 and descriptors() >= before + 36), "two commands run", threads(server))
+    tap.result(wait_for(lambda: threads(server) == 3 and descriptors() >= before + 36 and pipes() == 2), "two commands run",
+               (threads(server), pipes()))
     status, headers, text = server.get(path="/api/events?limit=99")
     tap.equal("more than 16 are refused in one line", (status, headers["Retry-After"], text.count("\n")), (503, "5", 1))
     busy = slowest()
