@@ -39,6 +39,12 @@ static inline struct measure measure_of(double value, bool exact)
 	return (struct measure){ .value = value, .exact = exact, .parts = 1 };
 }
 
+/* measure_saturated - a number of one part whose counter is saturated: at least the value, which may be 0 */
+static inline struct measure measure_saturated(double value)
+{
+	return (struct measure){ .value = value, .parts = 1 };
+}
+
 static inline bool measure_is_exact(struct measure measure)
 {
 	return !isnan(measure.value) && measure.exact == measure.parts;

@@ -46,7 +46,7 @@ static struct measure measure_count(const void *row)
 
 	/* As facts_errors(): a saturated counter is never no error. */
 	if (sum->saturated & COUNTER_BIT(of->counter))
-		return (struct measure){ (double)sum->value[of->counter], 0, 1 };
+		return measure_saturated((double)sum->value[of->counter]);
 	return measure_of((double)sum->value[of->counter],
 			  !moment_is_cut(of->moment, of->port, sum, of->window_us) &&
 			  !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));

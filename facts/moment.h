@@ -83,8 +83,8 @@ int moment_find(const struct moment *moment, const char *typed, uint32_t *ret_no
 struct port_scope moment_scope(const struct moment *moment);
 
 /*
- * moment_is_cut - has a port a sum that does not cover all of the window, as delta_is_cut()?
- * A port whose link is down counts nothing while it is not read.
+ * moment_is_cut - was a port not read in all of the window, as delta_is_cut()?
+ * Not if its link is down: its counters do not change until it is read again.
  * @window_us: as there
  */
 bool moment_is_cut(const struct moment *moment, uint32_t port, const struct delta *sum, int64_t window_us);

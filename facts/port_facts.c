@@ -44,7 +44,7 @@ struct measure facts_errors(const struct delta *delta)
 	bounds = delta_lower_bounds(delta) & COUNTER_ERROR_SUM_SET;
 	/* A saturated counter is never no error: "0+". */
 	if (bounds & delta->saturated)
-		return (struct measure){ (double)errors, 0, 1 };
+		return measure_saturated((double)errors);
 	return measure_of((double)errors, !bounds);
 }
 

@@ -222,8 +222,9 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 
 bool job_became_uneven(const struct job_group *group)
 {
-	return group->part_excess[JOB_EARLY].value <= JOB_UNEVEN &&
-	       group->part_excess[JOB_LATE].value > group->part_excess[JOB_EARLY].value + JOB_UNEVEN;
+	double early = measure_exact(group->part_excess[JOB_EARLY]);
+
+	return early <= JOB_UNEVEN && group->part_excess[JOB_LATE].value > early + JOB_UNEVEN;
 }
 
 static bool is_skewed(const struct balance_result *result)

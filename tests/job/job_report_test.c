@@ -8,6 +8,7 @@
 
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
+#include "pages/job/job_work.h"
 #include "storage/test/test_folder.h"
 #include "tests/job/play.h"
 
@@ -188,6 +189,18 @@ TEST_IN_FOLDER(traffic_of_a_job_that_stops_is_reported_with_its_name)
 }
 
 /* Bytes of an uplink whose counters were cleared are a lower bound, and those of its group. */
+/* A group of which a link was not read at first may have been uneven then, too. */
+TEST(a_group_became_uneven_only_if_it_was_exactly_even_before)
+{
+	const struct measure even = measure_of(0.02, true), uneven = measure_of(0.9, true);
+
+	assert_true(job_became_uneven(&(struct job_group){ .part_excess = { even, uneven } }));
+	assert_true(job_became_uneven(&(struct job_group){ .part_excess = { even, measure_of(0.9, false) } }));
+	assert_false(job_became_uneven(&(struct job_group){ .part_excess = { measure_of(0.02, false), uneven } }));
+	assert_false(job_became_uneven(&(struct job_group){ .part_excess = { MEASURE_NONE, uneven } }));
+	assert_false(job_became_uneven(&(struct job_group){ .part_excess = { uneven, uneven } }));
+}
+
 TEST_IN_FOLDER(bytes_of_uplinks_have_a_mark)
 {
 	static const char *const sections[] = { "uplinks", "uplink_groups" };

@@ -46,7 +46,7 @@ static void fill_port(const struct port_scope *scope, uint32_t index, const stru
 
 	port_facts_of(scope, index, ret);
 	if (sum && sum->full & COUNTER_ERROR_SUM_SET)
-		ret->errors = (struct measure){ (double)sum->total, 0, 1 };
+		ret->errors = measure_saturated((double)sum->total);
 	else if (sum)
 		ret->errors = measure_of((double)sum->total, !sum->at_least);
 	else
