@@ -167,7 +167,7 @@ static bool counts_at_peer(const struct health_port *port, counter_set counters)
 
 /*
  * Data counters that are full: of 32 bits, since 64 bits do not fill. They count again when they are cleared,
- * until they are full.
+ * until they are full. A port whose link is down has no traffic that could be unknown.
  */
 static void check_full_data(struct health *health)
 {
@@ -182,7 +182,7 @@ static void check_full_data(struct health *health)
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
 		uint64_t bits_per_s = link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
 
-		if (!is_saturated(port, data))
+		if (port->link != LINK_IS_UP || !is_saturated(port, data))
 			continue;
 		health_set_add(&full, port);
 		unknown += !counts_at_peer(port, data);

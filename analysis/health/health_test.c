@@ -628,6 +628,8 @@ TEST(full_data_counters_have_unknown_traffic)
 		{ "both ends", "full leaf0/101 xmit_data; full spine0/1 rcv_data; wait 10",
 		  "counter-saturated warning fabric" },
 		{ "packets", "full leaf0/101 xmit_packets; wait 10", "" },
+		{ "the link is down", "full leaf0/101 xmit_data; wait 60; down leaf0/101; wait 400",
+		  "counter-saturated info leaf0/101 closed; link-down warning leaf0/101" },
 		{ "the other end never responded", "cold; silent spine0; wait 60; full leaf0/101 xmit_data; wait 10",
 		  "counter-saturated warning leaf0/101; node-silent critical spine0" },
 		{ "it does not respond any more", "silent spine0; wait 60; full leaf0/101 xmit_data; wait 10",

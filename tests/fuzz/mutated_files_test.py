@@ -93,7 +93,9 @@ def examine_topology(data):
         wrong += check(command, done)
     wrong += check(["mend"], limited(IBWIRE_SIM, "mend", "mutated"))
     if used[-1].status == 0:
-        # Quotation marks end a name in such a file, so that they are replaced.
+        # Quotation marks end a name in such a file, so that they are replaced; so are control characters in names.
+        with open("mutated", "wb") as file:
+            file.write(re.sub(rb'"[^\n]*"', lambda name: re.sub(rb"[\x00-\x1f\x7f]", b" ", name[0]), data))
         shown = [limited(IBWIRE, "topology", "show", "--from", name).out.replace('"', "'") for name in ("mutated", "again")]
         if shown[0] != shown[1]:
             wrong.append("a saved copy is another topology")
