@@ -117,6 +117,14 @@ else
 		done
 	done)"
 fi
+version=$(sed -n 's/^AC_INIT(.*\[\([0-9.]*\)\])$/\1/p' configure.ac)
+equal "CHANGELOG.md begins with this version, and a date" "$(sed -n 's/^## \(.*\) ([0-9-]*)$/\1/p' CHANGELOG.md | head -n 1)" \
+	"$version"
+# Packages and the tarball take the version from configure; images have tags.
+none "no other version is in dist" "$(grep -rnE 'ibwire[:_ -]*\(?[0-9]+\.[0-9]+\.[0-9]+|^Version: *[0-9]' dist |
+	grep -vF "ibwire:$version")"
+# Domains for examples are for names in examples, no addresses of the project.
+none "packages have no address of a domain for examples" "$(grep -rnE '[@/][a-z.]*example\b' dist configure.ac)"
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"
 elif command -v python3 >/dev/null; then
