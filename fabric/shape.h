@@ -169,6 +169,7 @@ struct shape {
 	/* Sets of at least two switches that are joined only by links within a tier; 0: none. */
 	uint32_t island_count, island_links;
 	uint64_t bisection_bits_per_s, bisection_bits_per_s_now; /* of the narrowest cut; 0: unknown */
+	bool bisection_at_most;      /* not all cuts were compared: both are upper bounds */
 	char bisection_cut[80];      /* which links that cut is: "half of the links from tier 1 up to tier 2" */
 	struct shape_piece *memory;  /* private */
 };

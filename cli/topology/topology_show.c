@@ -113,9 +113,8 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 
 enum {
 	S_TIME, S_KIND, S_REASON, S_TIERS, S_SWITCHES, S_PARTS, S_PLANES, S_HOSTS, S_HCAS, S_RAILS, S_LINKS, S_UP,
-	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_CUT, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY,
-	S_MISSING,
-	S_SLOW, S_MISWIRED, S_COUNT,
+	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_AT_MOST, S_CUT, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER,
+	S_EMPTY, S_MISSING, S_SLOW, S_MISWIRED, S_COUNT,
 };
 
 static const struct column summary_columns[S_COUNT] = {
@@ -135,6 +134,7 @@ static const struct column summary_columns[S_COUNT] = {
 	[S_OVER] = { .key = "oversubscription", .kind = COLUMN_REAL },
 	[S_BISECTION] = { .key = "bisection_gbps", .kind = COLUMN_GBPS },
 	[S_BISECTION_NOW] = { .key = "bisection_now_gbps", .kind = COLUMN_GBPS },
+	[S_AT_MOST] = { .key = "bisection_at_most", .kind = COLUMN_BOOL },
 	[S_CUT] = { .key = "bisection_cut", .kind = COLUMN_TEXT },
 	[S_ACROSS] = { .key = "links_across", .kind = COLUMN_INTEGER },
 	[S_SKIPS] = { .key = "links_past_a_tier", .kind = COLUMN_INTEGER },
@@ -219,6 +219,7 @@ static void put_sums(struct result *result, const struct topology *topology)
 	if (shape->bisection_bits_per_s) {
 		result_real(result, S_BISECTION, (double)shape->bisection_bits_per_s / 1e9);
 		result_real(result, S_BISECTION_NOW, (double)shape->bisection_bits_per_s_now / 1e9);
+		result_bool(result, S_AT_MOST, shape->bisection_at_most);
 		result_text(result, S_CUT, shape->bisection_cut);
 	}
 	result_integer(result, S_ACROSS, shape->across);

@@ -77,9 +77,11 @@ static void append_tiers(const struct topology *topology, struct text *text)
 		}
 		text_append(text, "\n");
 	}
+	if (!shape->bisection_bits_per_s && shape->kind == SHAPE_NO_TREE && shape->parts > 1)
+		text_appendf(text, "bisection: unknown in %u unconnected parts\n", shape->parts);
 	if (!shape->bisection_bits_per_s)
 		return;
-	text_append(text, "bisection, an estimate: ");
+	text_appendf(text, "bisection, an estimate: %s", shape->bisection_at_most ? "at most " : "");
 	append_rate(text, shape->bisection_bits_per_s);
 	if (shape->bisection_bits_per_s_now < shape->bisection_bits_per_s) {
 		text_append(text, " as built, now ");

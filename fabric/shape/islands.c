@@ -191,34 +191,40 @@ struct cut {
 	uint64_t bits_per_s;
 	uint32_t links;
 	uint64_t hosts[2];   /* the smaller part first */
-	uint64_t islands;    /* a set of bits, for few islands */
-	uint32_t edge;       /* or of a tree: the edge that is cut */
 };
 
 struct islands {
 	struct graph graph;
 	uint32_t *hosts;     /* by island: ports cabled to HCAs */
 	uint64_t all_hosts;
-	uint32_t count;
 	bool now;            /* capacities now, else as built */
+	bool searched;       /* not all cuts were compared: the narrowest may be narrower */
 };
 
-/* Beyond this number only cuts around single islands are tried, unless the islands form a tree. */
+/* Beyond this number not all cuts are tried, unless the islands form a tree. */
 enum { ISLANDS_MAX = 14 };
 
-static bool is_narrower(uint64_t a_bits, uint64_t a_hosts, uint64_t b_bits, uint64_t b_hosts)
-{
-	return (double)a_bits * (double)b_hosts < (double)b_bits * (double)a_hosts;
-}
-
-static void consider(const struct islands *islands, struct cut *cut, uint64_t hosts, struct cut *best)
+/* @hosts: in one of the parts */
+static void divide_hosts(const struct islands *islands, struct cut *cut, uint64_t hosts)
 {
 	uint64_t rest = islands->all_hosts - hosts;
 
 	cut->hosts[0] = hosts < rest ? hosts : rest;
 	cut->hosts[1] = hosts < rest ? rest : hosts;
-	if (cut->hosts[0] &&
-	    (!best->hosts[0] || is_narrower(cut->bits_per_s, cut->hosts[0], best->bits_per_s, best->hosts[0])))
+}
+
+/* Of two cuts that are equally narrow the one into more equal parts is preferred. */
+static bool is_narrower(const struct cut *a, const struct cut *b)
+{
+	double mine = (double)a->bits_per_s * (double)b->hosts[0], other = (double)b->bits_per_s * (double)a->hosts[0];
+
+	return a->hosts[0] && (!b->hosts[0] || mine < other || (mine == other && a->hosts[0] > b->hosts[0]));
+}
+
+static void consider(const struct islands *islands, struct cut *cut, uint64_t hosts, struct cut *best)
+{
+	divide_hosts(islands, cut, hosts);
+	if (is_narrower(cut, best))
 		*best = *cut;
 }
 
@@ -237,44 +243,172 @@ static void cut_tree(const struct islands *islands, uint64_t *below, struct cut 
 		below[graph->order[i]] = islands->hosts[graph->order[i]];
 	for (uint32_t i = graph->visited; i-- > 1;) {
 		uint32_t island = graph->order[i], parent = graph->parent[island];
-		struct cut cut = { .edge = SHAPE_NONE };
+		struct cut cut = { .links = 0 };
 
 		below[parent] += below[island];
-		for (uint32_t j = graph->first[island]; j < graph->first[island + 1]; j++) {
-			if (graph->edges[j].b != parent)
-				continue;
-			cut.edge = j;
-			add_edge(islands, &graph->edges[j], &cut);
-		}
+		for (uint32_t j = graph->first[island]; j < graph->first[island + 1]; j++)
+			if (graph->edges[j].b == parent)
+				add_edge(islands, &graph->edges[j], &cut);
 		consider(islands, &cut, below[island], best);
 	}
 }
 
-/* All cuts of few islands, else those around each island. @place: by island, its bit, from 0 */
+/* All cuts of at most ISLANDS_MAX islands. @place: by island, its bit, from 0 */
 static void cut_all(const struct islands *islands, const uint32_t *place, struct cut *best)
 {
 	const struct graph *graph = &islands->graph;
-	bool few = islands->count <= ISLANDS_MAX;
-	uint64_t cuts = few ? (UINT64_C(1) << (islands->count - 1)) - 1 : islands->count;
 
-	for (uint64_t i = 0; i < cuts; i++) {
-		struct cut cut = { .islands = few ? i + 1 : 0, .edge = SHAPE_NONE };
+	for (uint64_t set = 1; set < UINT64_C(1) << (graph->visited - 1); set++) {
+		struct cut cut = { .links = 0 };
 		uint64_t hosts = 0;
 
-		for (uint32_t j = 0; j < graph->visited; j++) {
-			uint32_t island = graph->order[j];
-
-			if (few ? cut.islands >> place[island] & 1 : place[island] == i)
-				hosts += islands->hosts[island];
-		}
-		for (uint32_t j = 0; j < graph->count; j++) {
-			uint32_t a = place[graph->edges[j].a], b = place[graph->edges[j].b];
-
-			if (few ? (cut.islands >> a & 1) && !(cut.islands >> b & 1) : a == i)
+		for (uint32_t j = 0; j < graph->visited; j++)
+			hosts += set >> j & 1 ? islands->hosts[graph->order[j]] : 0;
+		for (uint32_t j = 0; j < graph->count; j++)
+			if ((set >> place[graph->edges[j].a] & 1) && !(set >> place[graph->edges[j].b] & 1))
 				add_edge(islands, &graph->edges[j], &cut);
-		}
 		consider(islands, &cut, hosts, best);
 	}
+}
+
+/*
+ * Cuts of many islands. The islands that are nearer to one end of a link than to the other are half of a torus, of a
+ * hypercube and of a mesh, if the link is in its middle; of other graphs these halves, and the islands around each one,
+ * are where the search begins. It then moves single islands to the other part while that makes the cut narrower.
+ */
+struct search {
+	const struct islands *islands;
+	bool *inside;              /* by island */
+	uint32_t *near, *far;      /* by island: distance from the two ends of a link */
+	uint32_t *queue, queued;   /* islands by distance from the last one that was measured from */
+	struct cut cut;            /* around the islands inside */
+	uint64_t hosts;            /* inside */
+};
+
+/* Edges times starting points: about 20 ms of CPU */
+enum { SEARCH_WORK_MAX = 300000 };
+
+static void measure_from(struct search *search, uint32_t island, uint32_t *distance)
+{
+	const struct graph *graph = &search->islands->graph;
+
+	for (uint32_t i = 0; i < graph->visited; i++)
+		distance[graph->order[i]] = SHAPE_NONE;
+	distance[island] = 0;
+	search->queue[0] = island;
+	search->queued = 1;
+	for (uint32_t i = 0; i < search->queued; i++) {
+		uint32_t from = search->queue[i];
+
+		for (uint32_t j = graph->first[from]; j < graph->first[from + 1]; j++) {
+			const struct edge *edge = &graph->edges[j];
+
+			if (distance[edge->b] != SHAPE_NONE || !(search->islands->now ? edge->now : edge->built))
+				continue;
+			distance[edge->b] = distance[from] + 1;
+			search->queue[search->queued++] = edge->b;
+		}
+	}
+}
+
+static void search_empty(struct search *search)
+{
+	const struct graph *graph = &search->islands->graph;
+
+	for (uint32_t i = 0; i < graph->visited; i++)
+		search->inside[graph->order[i]] = false;
+	search->cut = (struct cut){ .links = 0 };
+	search->hosts = 0;
+}
+
+/* Move an island to the other part; with @narrower only if the cut is narrower then. Return: whether it was moved. */
+static bool search_move(struct search *search, uint32_t island, bool narrower)
+{
+	const struct islands *islands = search->islands;
+	const struct graph *graph = &islands->graph;
+	struct cut added = { .links = 0 }, removed = added, cut = search->cut;
+	uint64_t hosts = islands->hosts[island];
+
+	for (uint32_t i = graph->first[island]; i < graph->first[island + 1]; i++)
+		add_edge(islands, &graph->edges[i],
+			 search->inside[graph->edges[i].b] == search->inside[island] ? &added : &removed);
+	cut.bits_per_s += added.bits_per_s - removed.bits_per_s;
+	cut.links += added.links - removed.links;
+	hosts = search->inside[island] ? search->hosts - hosts : search->hosts + hosts;
+	divide_hosts(islands, &cut, hosts);
+	if (narrower && !is_narrower(&cut, &search->cut))
+		return false;
+	search->cut = cut;
+	search->hosts = hosts;
+	search->inside[island] = !search->inside[island];
+	return true;
+}
+
+static void search_narrower(struct search *search, struct cut *best)
+{
+	const struct graph *graph = &search->islands->graph;
+	bool moved = true;
+
+	for (int turns = 0; moved && turns < 8; turns++) {
+		moved = false;
+		for (uint32_t i = 0; i < graph->visited; i++)
+			moved |= search_move(search, graph->order[i], true);
+	}
+	if (is_narrower(&search->cut, best))
+		*best = search->cut;
+}
+
+/* The islands around the last one that was measured from, as far as the cut becomes narrower. */
+static void search_around(struct search *search, struct cut *best)
+{
+	struct cut narrowest = { .links = 0 };
+	uint32_t size = 0;
+
+	search_empty(search);
+	for (uint32_t i = 0; i < search->queued; i++) {
+		search_move(search, search->queue[i], false);
+		if (!is_narrower(&search->cut, &narrowest))
+			continue;
+		narrowest = search->cut;
+		size = i + 1;
+	}
+	search_empty(search);
+	for (uint32_t i = 0; i < size; i++)
+		search_move(search, search->queue[i], false);
+	search_narrower(search, best);
+}
+
+static int cut_many(struct shape_build *build, const struct islands *islands, struct cut *best)
+{
+	const struct graph *graph = &islands->graph;
+	size_t nodes = build->fabric->node_count;
+	struct search search = {
+		.islands = islands,
+		.inside = shape_scratch(build, nodes, sizeof(*search.inside)),
+		.near = shape_scratch(build, nodes, sizeof(*search.near)),
+		.far = shape_scratch(build, nodes, sizeof(*search.far)),
+		.queue = shape_scratch(build, nodes, sizeof(*search.queue)),
+	};
+	uint32_t starts = SEARCH_WORK_MAX / graph->count + 1;
+
+	if (!search.inside || !search.near || !search.far || !search.queue)
+		return ERR_NOMEM;
+	if (starts > graph->count)
+		starts = graph->count;
+	for (uint32_t i = 0; i < starts; i++) {
+		/* A prime spreads few starting points over all places and directions. */
+		const struct edge *edge = &graph->edges[i * UINT64_C(1000003) % graph->count];
+
+		measure_from(&search, edge->b, search.far);
+		measure_from(&search, edge->a, search.near);
+		search_around(&search, best);
+		search_empty(&search);
+		for (uint32_t j = 0; j < graph->visited; j++)
+			if (search.near[graph->order[j]] < search.far[graph->order[j]])
+				search_move(&search, graph->order[j], false);
+		search_narrower(&search, best);
+	}
+	return 0;
 }
 
 static int cut_islands(struct shape_build *build, uint32_t *sets, struct islands *islands, struct cut *best)
@@ -286,19 +420,20 @@ static int cut_islands(struct shape_build *build, uint32_t *sets, struct islands
 	struct graph *graph = &islands->graph;
 	int code = covered && below && place ? make_graph(build, sets, graph) : ERR_NOMEM;
 
-	*best = (struct cut){ .edge = SHAPE_NONE };
+	*best = (struct cut){ .links = 0 };
 	if (code < 0 || !graph->count)
 		return code;
 	search_cycle(graph, graph->edges[0].a, covered);
-	islands->count = graph->visited;
 	for (uint32_t i = 0; i < graph->visited; i++)
 		place[graph->order[i]] = i;
 	/* Each edge is listed in both directions. */
 	if (graph->count / 2 == graph->visited - 1)
 		cut_tree(islands, below, best);
-	else
+	else if (graph->visited <= ISLANDS_MAX)
 		cut_all(islands, place, best);
-	return 0;
+	else
+		islands->searched = true;
+	return islands->searched ? cut_many(build, islands, best) : 0;
 }
 
 /* The links between the leaves of a fabric with two; more of them can be divided without a cut between a pair. */
@@ -378,7 +513,8 @@ int shape_find_bisection(struct shape_build *build)
 	struct edge between;
 	int code;
 
-	if (!shape->tier_count && (shape->kind != SHAPE_NO_TREE || build->switch_count > ISLANDS_MAX))
+	/* Of the parts of a torus in several none is the way of half of the hosts. */
+	if (!shape->tier_count && (shape->kind != SHAPE_NO_TREE || shape->parts > 1))
 		return 0;
 	code = find_between_leaves(build, &between);
 	if (code < 0)
@@ -397,7 +533,7 @@ int shape_find_bisection(struct shape_build *build)
 	}
 	for (int now = 0; now < 2; now++) {
 		uint64_t bits;
-		struct cut cut = { .edge = SHAPE_NONE };
+		struct cut cut = { .links = 0 };
 		unsigned tier;
 
 		narrowest_tier(shape, now, &between, &bits, &tier);
@@ -410,7 +546,7 @@ int shape_find_bisection(struct shape_build *build)
 		/* Leaves that nothing connects. */
 		if (shape->tier_count == 1 && shape->tiers[1].switches > 1 && !cut.hosts[0])
 			bits = 0;
-		if (cut.hosts[0] && !is_narrower(cut.bits_per_s, cut.hosts[0], bits, islands.all_hosts))
+		if (!is_narrower(&cut, &(struct cut){ .bits_per_s = bits, .hosts = { islands.all_hosts } }))
 			cut.hosts[0] = 0;
 		if (!now)
 			describe_cut(shape, tier, &between, &cut);
@@ -419,6 +555,7 @@ int shape_find_bisection(struct shape_build *build)
 		if (!now)
 			count_islands(shape, &islands, sizes);
 	}
+	shape->bisection_at_most = islands.searched;
 	if (!shape->bisection_bits_per_s)
 		shape->bisection_cut[0] = '\0';
 	return 0;

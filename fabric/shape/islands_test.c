@@ -305,6 +305,169 @@ TEST(no_cut_of_a_random_mesh_is_narrower)
 	assert_true(compared > 50);
 }
 
+/* --- more than 14 switches: a search instead of all cuts --- */
+
+/*
+ * A grid of switches with a host on each, the first coordinate in the lowest digits; a ring in each dimension of more
+ * than two, or a line with @mesh.
+ */
+static struct fabric *make_grid(const unsigned sizes[3], bool mesh)
+{
+	struct fabric *fabric = net_new();
+	unsigned count = sizes[0] * sizes[1] * sizes[2];
+	uint32_t at[512];
+
+	assert_true(count <= 512);
+	for (unsigned i = 0; i < count; i++) {
+		at[i] = net_switch(fabric, "s%u", i);
+		net_hosts(fabric, "n", i * 10, 8, at[i]);
+	}
+	for (unsigned dim = 0, step = 1; dim < 3; step *= sizes[dim++]) {
+		for (unsigned i = 0; i < count; i++) {
+			unsigned x = i / step % sizes[dim];
+
+			if (x + 1 < sizes[dim])
+				net_link(fabric, at[i], at[i + step]);
+			else if (!mesh && x > 1)
+				net_link(fabric, at[i], at[i - x * step]);
+		}
+	}
+	return fabric;
+}
+
+TEST(a_grid_is_cut_in_the_middle_of_its_longest_side)
+{
+	static const struct { unsigned sizes[3]; bool mesh; unsigned links; } cases[] = {
+		{ { 4, 4, 1 }, false, 8 }, { { 6, 6, 1 }, false, 12 }, { { 8, 8, 1 }, false, 16 },
+		{ { 5, 5, 1 }, false, 12 }, { { 3, 5, 1 }, false, 6 }, { { 3, 7, 1 }, false, 6 },
+		{ { 4, 9, 1 }, false, 8 }, { { 4, 4, 4 }, false, 32 }, { { 3, 4, 5 }, false, 30 },
+		{ { 8, 8, 8 }, false, 128 }, { { 4, 8, 16 }, false, 64 }, { { 15, 1, 1 }, false, 2 },
+		{ { 40, 1, 1 }, false, 2 }, { { 2, 9, 1 }, false, 4 }, { { 4, 4, 1 }, true, 4 },
+		{ { 5, 6, 1 }, true, 5 }, { { 4, 4, 4 }, true, 16 }, { { 8, 8, 8 }, true, 64 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fabric *fabric = make_grid(cases[i].sizes, cases[i].mesh);
+		struct shape *shape = net_shape(fabric, NULL);
+
+		assert_int_equal(shape->kind, SHAPE_NO_TREE);
+		assert_true(shape->bisection_at_most);
+		assert_int_equal(bisection_gbps(shape), cases[i].links * LINK_GBPS);
+		net_done(fabric, shape);
+	}
+}
+
+TEST(a_hypercube_is_cut_in_half)
+{
+	for (unsigned dims = 4; dims <= 7; dims++) {
+		struct fabric *fabric = net_new();
+		uint32_t at[128];
+		struct shape *shape;
+
+		for (unsigned i = 0; i < 1u << dims; i++) {
+			at[i] = net_switch(fabric, "s%u", i);
+			net_hosts(fabric, "n", i * 10, 4, at[i]);
+			for (unsigned j = 0; j < dims; j++)
+				if (i >> j & 1)
+					net_link(fabric, at[i], at[i ^ 1u << j]);
+		}
+		shape = net_shape(fabric, NULL);
+		assert_true(shape->bisection_at_most);
+		assert_int_equal(bisection_gbps(shape), (1u << (dims - 1)) * LINK_GBPS);
+		net_done(fabric, shape);
+	}
+}
+
+/* Cables of a torus that are down narrow the cut that leads through them. */
+TEST(links_that_are_down_are_in_the_cut_now)
+{
+	static const unsigned sizes[] = { 4, 6, 1 };
+	struct fabric *fabric = make_grid(sizes, false);
+	struct shape *shape;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		struct port *port = &fabric->ports[i];
+
+		/* From row 0 to row 1, of four switches each, and from row 2 to row 3. */
+		if (port->peer != FABRIC_NONE && fabric->nodes[port->node].type == NODE_SWITCH) {
+			int a = atoi(fabric->nodes[port->node].desc + 1) / 4;
+			int b = atoi(fabric->nodes[fabric->ports[port->peer].node].desc + 1) / 4;
+
+			if (fabric->nodes[fabric->ports[port->peer].node].type == NODE_SWITCH && abs(a - b) == 1 &&
+			    (a < b ? a : b) % 2 == 0 && a + b < 6)
+				port->state = PORT_INIT;
+		}
+	}
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(bisection_gbps(shape), 8 * LINK_GBPS);
+	assert_int_equal(shape->bisection_bits_per_s_now, 0);
+	net_done(fabric, shape);
+}
+
+/* Links and hosts by number of the switch; the least capacity for each host of the smaller part over all cuts. */
+static double narrowest_of(unsigned size, unsigned links[][16], const unsigned *hosts)
+{
+	unsigned inside = 0, set = 0, all = 0;
+	long cut = 0;
+	double best = LINK_GBPS;
+
+	for (unsigned i = 0; i < size; i++)
+		all += hosts[i];
+	/* One switch moves from each cut to the next: the one whose bit a Gray code changes. */
+	for (unsigned turn = 1; turn < 1u << (size - 1); turn++) {
+		unsigned moved = (unsigned)__builtin_ctz(turn), smaller;
+
+		for (unsigned i = 0; i < size; i++)
+			cut += i == moved ? 0 : ((set >> i & 1) == (set >> moved & 1) ? 1 : -1) * (long)links[i][moved];
+		set ^= 1u << moved;
+		inside += set >> moved & 1 ? hosts[moved] : -hosts[moved];
+		smaller = inside * 2 < all ? inside : all - inside;
+		best = fmin(best, (double)cut * LINK_GBPS / smaller);
+	}
+	return best;
+}
+
+TEST(a_cut_that_was_searched_is_an_upper_bound_and_mostly_the_narrowest)
+{
+	uint64_t random = 23;
+	unsigned compared = 0, equal = 0;
+
+	for (unsigned round = 0; round < 60; round++) {
+		unsigned size = 15 + round % 2, links[16][16] = { 0 }, hosts[16];
+		struct fabric *fabric = net_new();
+		uint32_t at[16];
+		struct shape *shape;
+
+		for (unsigned i = 0; i < size; i++) {
+			at[i] = net_switch(fabric, "s%u", i);
+			hosts[i] = 1 + (unsigned)(net_random(&random) % 8);
+			net_hosts(fabric, "n", i * 100, hosts[i], at[i]);
+		}
+		for (unsigned i = 0; i < size + size * (round % 4) / 2; i++) {
+			unsigned a = i < size ? i : (unsigned)(net_random(&random) % size);
+			unsigned b = i < size ? (i + 1) % size : (unsigned)(net_random(&random) % size);
+			unsigned count = a == b ? 0 : 1 + (unsigned)(net_random(&random) % 3);
+
+			net_links(fabric, at[a], at[b], count);
+			links[a][b] += count;
+			links[b][a] += count;
+		}
+		shape = net_shape(fabric, NULL);
+		if (shape->kind == SHAPE_NO_TREE) {
+			double truth = narrowest_of(size, links, hosts);
+
+			assert_true(shape->bisection_at_most);
+			assert_true(found(shape) >= truth - 1e-6);
+			equal += found(shape) < truth + 1e-6;
+			compared++;
+		}
+		net_done(fabric, shape);
+	}
+	assert_true(compared > 40);
+	print_message("# %u of %u are the narrowest\n", equal, compared);
+	assert_true(equal * 10 >= compared * 9);
+}
+
 TEST(no_cut_of_random_islands_is_narrower)
 {
 	uint64_t random = 11;

@@ -126,6 +126,28 @@ with tap.part("a file that was cut off"):
     tap.contains("is reported with its name", half.err, "half.net: the file ends inside a line or a node")
     tap.contains("and cables to nodes that are not in it are counted", half.err, "not in the file: omitted")
 
+def ring(size, prefix=""):
+    """A net file of a ring of switches with a host on each."""
+    lines = []
+    for i in range(size):
+        after, before = (i + 1) % size, (i - 1) % size
+        lines += [f'Switch 8 "{prefix}s{i}"', f'[1] "{prefix}h{i}"[1] # 4xHDR', f'[2] "{prefix}s{after}"[3] # 4xHDR',
+                  f'[3] "{prefix}s{before}"[2] # 4xHDR', "", f'Ca 1 "{prefix}h{i}"', f'[1] "{prefix}s{i}"[1] # 4xHDR', ""]
+    return "\n".join(lines)
+
+with tap.part("a bisection that is an upper bound is marked"):
+    for size, bound in ((14, False), (15, True)):
+        with open("ring.net", "w", encoding="utf-8") as file:
+            file.write(ring(size))
+        found = rows("topology", "show", "--summary", "--from", "ring.net")
+        shown = ibwire("topology", "show", "--summary", "--from", "ring.net").out
+        tap.equal(f"of {size} switches", (found["bisection_gbps"], found["bisection_at_most"], "at most 400 Gb/s" in shown,
+                                          "400 Gb/s: 2 links" in shown), (400, bound, bound, True))
+    with open("ring.net", "w", encoding="utf-8") as file:
+        file.write(ring(5) + ring(16, "x"))
+    shown = ibwire("topology", "show", "--summary", "--from", "ring.net").out
+    tap.contains("in two parts it is unknown", shown, "bisection: unknown in 2 unconnected parts")
+
 with tap.part("what a file does not have"):
     with open("slow.net", "w", encoding="utf-8") as file:
         file.write(re.sub(r" \d+x[A-Z]DR\b", "", text))

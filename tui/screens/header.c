@@ -203,7 +203,7 @@ static void add_links(const struct app *app, struct segments *line)
 		segment_add(line, 3, ROLE_TEXT, "injection %s",
 			    rate_format_bits((double)summary->injection_bits_per_s / 8, number, sizeof(number)));
 	if (shape && shape->bisection_bits_per_s_now)
-		segment_add(line, 4, ROLE_TEXT, "bisection %s",
+		segment_add(line, 4, ROLE_TEXT, "bisection %s%s", shape->bisection_at_most ? "<= " : "",
 			    rate_format_bits((double)shape->bisection_bits_per_s_now / 8, number, sizeof(number)));
 }
 
