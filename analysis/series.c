@@ -20,7 +20,7 @@ static int64_t align(int64_t wall_us, int64_t step_us, int64_t zone_us)
 	return wall_us - (rest < 0 ? rest + step_us : rest);
 }
 
-int series_init(struct series *series, const struct metric *metric, int64_t since_us, int64_t until_us,
+int series_init(struct series *series, const struct metric *metric, size_t ports, int64_t since_us, int64_t until_us,
 		int64_t step_us, int64_t zone_us, struct error *err)
 {
 	char span[WHEN_SIZE];
@@ -28,17 +28,18 @@ int series_init(struct series *series, const struct metric *metric, int64_t sinc
 	double steps;
 
 	*series = (struct series){ .metric = *metric, .step_us = step_us };
-	if (!step_us)
-		return 0;
-	from_us = align(since_us, step_us, zone_us);
-	steps = ceil((double)(until_us - from_us) / (double)step_us);
+	from_us = step_us ? align(since_us, step_us, zone_us) : since_us;
+	steps = step_us ? ceil((double)(until_us - from_us) / (double)step_us) : 0;
 	if (steps > SERIES_STEPS_MOST)
 		return err_set(err, ERR_USAGE, "steps of %s are %.0f in this window, and at most %d are possible; give "
 			       "longer ones", when_format_span(step_us, span), steps, SERIES_STEPS_MOST);
-	series->capacity = series->count = steps < 1 ? 1 : (size_t)steps;
-	series->steps = calloc(series->count, sizeof(*series->steps));
-	if (!series->steps)
+	series->capacity = series->count = !step_us ? 0 : steps < 1 ? 1 : (size_t)steps;
+	series->steps = calloc(series->count + 1, sizeof(*series->steps));
+	series->ports = calloc(ports + 1, sizeof(*series->ports));
+	if (!series->steps || !series->ports) {
+		series_done(series);
 		return err_nomem(err);
+	}
 	for (size_t i = 0; i < series->count; i++, from_us += step_us) {
 		series->steps[i] = empty_step;
 		series->steps[i].from_us = from_us;
@@ -50,6 +51,7 @@ int series_init(struct series *series, const struct metric *metric, int64_t sinc
 void series_done(struct series *series)
 {
 	free(series->steps);
+	free(series->ports);
 	memset(series, 0, sizeof(*series));
 }
 
@@ -63,9 +65,15 @@ static struct series_step *step_at(struct series *series, int64_t at_us)
 	return &series->steps[at < (int64_t)series->count ? (size_t)at : series->count - 1];
 }
 
+static void reach_step(struct series *series)
+{
+	series->step++;
+	series->step_window_us = series->at->window_us;
+}
+
 int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags)
 {
-	struct series_step *steps;
+	struct series_step *steps, *last = series->at;
 
 	if (series->at) {
 		series->before_from_us = series->piece.from_us;
@@ -79,6 +87,8 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 		/* A sum belongs to the step of its middle, a sweep to that of its time. */
 		series->at = step_at(series, from_us + (to_us - from_us) / 2);
 		series->at->tags |= tags;
+		if (series->at != last)
+			reach_step(series);
 		return 0;
 	}
 	steps = array_grow(series->steps, series->count, &series->capacity, sizeof(*steps));
@@ -89,10 +99,22 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 	*series->at = empty_step;
 	series->at->until_us = to_us;
 	series->at->tags = tags;
+	reach_step(series);
 	return 0;
 }
 
-void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples)
+/* A port was read: the window of the step is that of the port that was read for longest. */
+static void add_time(struct series *series, struct series_port *port, int64_t elapsed_us)
+{
+	if (port->step != series->step)
+		*port = (struct series_port){ series->step, series->step_window_us };
+	port->read_us += elapsed_us;
+	if (port->read_us > series->at->window_us)
+		series->at->window_us = port->read_us;
+}
+
+void series_add(struct series *series, size_t place, const struct metric_port *port, const struct delta *delta,
+		int64_t samples)
 {
 	struct series_step *step = series->at;
 	int64_t since_us = series->piece.to_us - delta->elapsed_us;
@@ -109,11 +131,9 @@ void series_add(struct series *series, const struct metric_port *port, const str
 		series->piece.whole += value.whole;
 		series->piece.elapsed_us += (double)delta->elapsed_us;
 		series->piece.ports++;
-		if (!step->since_us || since_us < step->since_us)
-			step->since_us = since_us;
-		if (series->piece.to_us > step->read_us)
-			step->read_us = series->piece.to_us;
 	}
+	if (value.has_rate || value.at_least)
+		add_time(series, &series->ports[place], delta->elapsed_us);
 	if ((value.part > 0 || value.at_least) && since_us < series->piece.since_us)
 		series->piece.since_us = since_us;
 	if (!value.has_rate && value.at_least && series->metric.kind == METRIC_COUNT)

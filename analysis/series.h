@@ -28,8 +28,7 @@ struct series_step {
 	int64_t samples;    /* number of readings */
 	size_t ports;       /* minimum number of known ports of its pieces; 0: a gap */
 	double weight_us;   /* time of the mean */
-	int64_t since_us;   /* wall clock: begin of the earliest delta, which may be before from_us; 0: none */
-	int64_t read_us;    /* end of the latest one */
+	int64_t window_us;  /* time of the total, of the port with the longest; it may begin before from_us */
 	unsigned tags;      /* tags of its pieces, combined */
 };
 
@@ -38,6 +37,13 @@ struct series {
 	int64_t step_us;    /* 0: each piece is a step */
 	struct series_step *steps;
 	size_t count, capacity;
+	/* By port: the time in which it was read in a step; the steps are numbered as they are reached. */
+	struct series_port {
+		unsigned step;
+		int64_t read_us;
+	} *ports;
+	unsigned step;
+	int64_t step_window_us; /* of the current step before it was reached: the clock was set back */
 	/* The current piece. */
 	struct {
 		int64_t from_us, to_us;
@@ -57,25 +63,27 @@ struct series {
 
 /*
  * series_init - create steps over (@since_us, @until_us]
+ * @ports:    number of ports that are added up
  * @step_us:  0: a step for each piece; else steps start at multiples of it
  * @zone_us:  when_zone_us(): multiples are in that local time
  *
  * Return: 0; ERR_USAGE: more than SERIES_STEPS_MOST; ERR_NOMEM. series_done() frees it.
  */
-int series_init(struct series *series, const struct metric *metric, int64_t since_us, int64_t until_us,
+int series_init(struct series *series, const struct metric *metric, size_t ports, int64_t since_us, int64_t until_us,
 		int64_t step_us, int64_t zone_us, struct error *err);
 void series_done(struct series *series);
 
 /*
  * series_begin - start a piece: a sweep (@from_us and @to_us are its time) or several (of the first
  * and the last); @tags: bits of the caller
- * series_add - add the delta of a port
+ * series_add - add the delta of a port; @place: of the port among them
  * series_end - end the piece
  *
  * Return: 0 or ERR_NOMEM.
  */
 int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags);
-void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples);
+void series_add(struct series *series, size_t place, const struct metric_port *port, const struct delta *delta,
+		int64_t samples);
 void series_end(struct series *series);
 
 /*

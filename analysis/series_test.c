@@ -42,7 +42,7 @@ TEST(steps_of_any_length_have_the_same_sums)
 		struct series series;
 		int64_t samples = 0;
 
-		assert_int_equal(series_init(&series, &metric, noon_us, until_us, steps_us[s], 3600000000, NULL), 0);
+		assert_int_equal(series_init(&series, &metric, 3, noon_us, until_us, steps_us[s], 3600000000, NULL), 0);
 		for (uint64_t i = 1; i <= 600; i++) {
 			struct delta delta = random_delta(i);
 			double rate = (double)delta.value[COUNTER_RCV_DATA] * 4e6 / (double)delta.elapsed_us;
@@ -50,7 +50,7 @@ TEST(steps_of_any_length_have_the_same_sums)
 			assert_int_equal(series_begin(&series, noon_us + (int64_t)i * second_us,
 						      noon_us + (int64_t)i * second_us, 1), 0);
 			if (i % 100 < 90) { /* gaps */
-				series_add(&series, &no_port, &delta, 1);
+				series_add(&series, 0, &no_port, &delta, 1);
 				truth += 4 * delta.value[COUNTER_RCV_DATA];
 				true_area += rate * (double)delta.elapsed_us;
 				true_weight += (double)delta.elapsed_us;
@@ -90,13 +90,13 @@ TEST(a_step_without_readings_is_a_gap_and_a_zero_is_none)
 	const struct delta unknown = { .elapsed_us = second_us };
 	struct series series;
 
-	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 3 * second_us, second_us, 0, NULL), 0);
+	assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + 3 * second_us, second_us, 0, NULL), 0);
 	assert_int_equal(series.count, 3);
 	series_begin(&series, noon_us + second_us, noon_us + second_us, 1);
-	series_add(&series, &no_port, &quiet, 1);
+	series_add(&series, 0, &no_port, &quiet, 1);
 	series_end(&series);
 	series_begin(&series, noon_us + 2 * second_us, noon_us + 2 * second_us, 1);
-	series_add(&series, &no_port, &unknown, 1);
+	series_add(&series, 0, &no_port, &unknown, 1);
 	series_end(&series);
 	assert_true(series.steps[0].mean == 0 && series.steps[0].has_total && series.steps[0].total == 0);
 	assert_true(isnan(series.steps[1].mean) && !series.steps[1].has_total && !series.steps[1].samples);
@@ -115,12 +115,12 @@ TEST(ports_of_a_piece_add_up)
 
 	/* 200 Gb/s carry 10 GB/s, 40 %; 100 Gb/s carry 5 GB/s, 40 %. */
 	for (int both = 0; both < 2; both++) {
-		assert_int_equal(series_init(&series, both ? &share : &bytes, noon_us, noon_us + second_us, second_us,
-					     0, NULL), 0);
+		assert_int_equal(series_init(&series, both ? &share : &bytes, 2, noon_us, noon_us + second_us,
+					     second_us, 0, NULL), 0);
 		series_begin(&series, noon_us + 1, noon_us + 1, 1);
 		for (int i = 0; i < 2; i++) {
 			delta.value[COUNTER_XMIT_DATA] = i ? 1250000000 : 2500000000;
-			series_add(&series, &ports[i], &delta, 1);
+			series_add(&series, (size_t)i, &ports[i], &delta, 1);
 		}
 		series_end(&series);
 		assert_int_equal(series.steps[0].ports, 2);
@@ -163,7 +163,7 @@ TEST(a_lower_bound_of_a_mean_is_over_the_time_of_all_pieces)
 	struct series series;
 
 	for (int first = 0; first < 2; first++) {
-		assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 60 * second_us, 60 * second_us, 0,
+		assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + 60 * second_us, 60 * second_us, 0,
 					     NULL), 0);
 		for (int i = 0; i < 2; i++) {
 			struct delta delta = { .elapsed_us = 20 * second_us, .known = COUNTER_BIT(COUNTER_RCV_ERRORS),
@@ -172,7 +172,7 @@ TEST(a_lower_bound_of_a_mean_is_over_the_time_of_all_pieces)
 
 			delta.value[COUNTER_RCV_ERRORS] = i == first ? 100 : 0;
 			assert_int_equal(series_begin(&series, at_us, at_us, 1), 0);
-			series_add(&series, &no_port, &delta, 1);
+			series_add(&series, 0, &no_port, &delta, 1);
 			series_end(&series);
 		}
 		assert_true(series.steps[0].at_least && fabs(series.steps[0].mean - 2.5) < 1e-9);
@@ -190,11 +190,11 @@ TEST(a_saturated_port_makes_the_sum_a_lower_bound)
 
 	saturated.saturated = COUNTER_BIT(COUNTER_XMIT_DATA);
 	saturated.value[COUNTER_XMIT_DATA] = 0;
-	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + second_us, second_us, 0, NULL), 0);
+	assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + second_us, second_us, 0, NULL), 0);
 	series_begin(&series, noon_us + 1, noon_us + 1, 1);
-	series_add(&series, &no_port, &exact, 1);
+	series_add(&series, 0, &no_port, &exact, 1);
 	assert_false(series.steps[0].at_least);
-	series_add(&series, &no_port, &saturated, 1);
+	series_add(&series, 1, &no_port, &saturated, 1);
 	series_end(&series);
 	assert_true(series.steps[0].at_least && series.steps[0].total == 4 * exact.value[COUNTER_XMIT_DATA]);
 	assert_int_equal(series.steps[0].ports, 1);
@@ -210,14 +210,14 @@ TEST(a_port_that_is_not_read_makes_the_sum_a_lower_bound)
 		struct delta delta = random_delta(1);
 		struct series series;
 
-		assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
+		assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
 		for (int i = 0; i < 5; i++) {
 			series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
 			delta.elapsed_us = second_us;
-			series_add(&series, &no_port, &delta, 1);
+			series_add(&series, 0, &no_port, &delta, 1);
 			delta.elapsed_us = again && i == 4 ? 3 * second_us : second_us;
 			if (again ? i < 2 || i == 4 : i < 4)
-				series_add(&series, &no_port, &delta, 1);
+				series_add(&series, 1, &no_port, &delta, 1);
 			series_end(&series);
 		}
 		if (!again)
@@ -236,10 +236,10 @@ TEST(a_port_that_is_never_read_makes_the_sum_a_lower_bound)
 	struct series series;
 
 	delta.elapsed_us = second_us;
-	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
+	assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
 	for (int i = 0; i < 3; i++) {
 		series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
-		series_add(&series, &no_port, &delta, 1);
+		series_add(&series, 0, &no_port, &delta, 1);
 		series_end(&series);
 	}
 	series_missed(&series, 0);
@@ -258,14 +258,14 @@ TEST(a_saturated_port_that_was_not_read_makes_the_sum_a_lower_bound)
 	exact.elapsed_us = second_us;
 	saturated.saturated = COUNTER_BIT(COUNTER_XMIT_DATA);
 	saturated.value[COUNTER_XMIT_DATA] = 0;
-	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
+	assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + 9 * second_us, 0, 0, NULL), 0);
 	for (int i = 0; i < 4; i++) {
 		series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
-		series_add(&series, &no_port, &exact, 1);
-		series_add(&series, &no_port, &exact, 1);
+		series_add(&series, 0, &no_port, &exact, 1);
+		series_add(&series, 1, &no_port, &exact, 1);
 		saturated.elapsed_us = i == 3 ? 2 * second_us : second_us;
 		if (i != 2)
-			series_add(&series, &no_port, &saturated, 1);
+			series_add(&series, 2, &no_port, &saturated, 1);
 		series_end(&series);
 	}
 	for (int i = 0; i < 4; i++)
@@ -280,32 +280,44 @@ TEST(a_port_without_a_known_delta_makes_the_sum_a_lower_bound)
 	struct delta exact = random_delta(1), unknown = { .elapsed_us = second_us };
 	struct series series;
 
-	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + second_us, second_us, 0, NULL), 0);
+	assert_int_equal(series_init(&series, &metric, 3, noon_us, noon_us + second_us, second_us, 0, NULL), 0);
 	series_begin(&series, noon_us + 1, noon_us + 1, 1);
-	series_add(&series, &no_port, &exact, 1);
-	series_add(&series, &no_port, &unknown, 1);
+	series_add(&series, 0, &no_port, &exact, 1);
+	series_add(&series, 1, &no_port, &unknown, 1);
 	series_end(&series);
 	assert_true(series.steps[0].at_least && series.steps[0].ports == 1);
 	series_done(&series);
 }
 
-/* A port that was not read for 3 sweeps: its numbers are of that time. */
+/*
+ * Two ports were read in the first 4 of 10 seconds of a stored sum, and then one of them after 8 more: the numbers are
+ * of the 12 seconds of that port, which begin before the step.
+ */
 TEST(a_step_says_of_what_time_its_numbers_are)
 {
 	const struct metric metric = metric_of_key("xmit_bytes");
 	struct delta delta = random_delta(1);
 	struct series series;
 
-	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 4 * second_us, 2 * second_us, 0, NULL), 0);
-	delta.elapsed_us = 3 * second_us;
-	for (int i = 1; i <= 4; i++) {
-		series_begin(&series, noon_us + i * second_us, noon_us + i * second_us, 1);
-		if (i == 4)
-			series_add(&series, &no_port, &delta, 1);
+	assert_int_equal(series_init(&series, &metric, 2, noon_us, noon_us + 20 * second_us, 10 * second_us, 0, NULL),
+			 0);
+	for (int again = 0; again < 2; again++) {
+		series_begin(&series, noon_us + 11 * second_us, noon_us + 20 * second_us, 1);
+		delta.elapsed_us = 4 * second_us;
+		for (size_t i = 0; i < 2; i++)
+			series_add(&series, i, &no_port, &delta, 4);
 		series_end(&series);
+		series_begin(&series, noon_us + 17 * second_us, noon_us + 17 * second_us, 1);
+		delta.elapsed_us = 8 * second_us;
+		series_add(&series, 1, &no_port, &delta, 1);
+		series_end(&series);
+		assert_int_equal(series.steps[1].window_us, (again + 1) * 12 * second_us);
+		/* The clock is set back. */
+		series_begin(&series, noon_us + second_us, noon_us + second_us, 1);
+		series_add(&series, 1, &no_port, &delta, 1);
+		series_end(&series);
+		assert_int_equal(series.steps[0].window_us, (again + 1) * 8 * second_us);
 	}
-	assert_true(!series.steps[0].since_us && series.steps[1].since_us == noon_us + second_us &&
-		    series.steps[1].read_us == noon_us + 4 * second_us);
 	series_done(&series);
 }
 
@@ -336,12 +348,12 @@ TEST(steps_begin_where_the_local_clock_is_round)
 	struct series series;
 	struct error err = { 0 };
 
-	assert_int_equal(series_init(&series, &metric, noon_us + 1, noon_us + 86400 * second_us, 3600 * second_us,
+	assert_int_equal(series_init(&series, &metric, 3, noon_us + 1, noon_us + 86400 * second_us, 3600 * second_us,
 				     19800 * second_us, NULL), 0);
 	/* 17:30 in a zone that is 5:30 ahead. */
 	assert_true(series.steps[0].from_us == noon_us - 1800 * second_us);
 	assert_int_equal(series.count, 25);
 	series_done(&series);
-	assert_int_equal(series_init(&series, &metric, 0, noon_us, 1000, 0, &err), ERR_USAGE);
+	assert_int_equal(series_init(&series, &metric, 3, 0, noon_us, 1000, 0, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "give longer ones"));
 }

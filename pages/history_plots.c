@@ -73,7 +73,7 @@ static int read_subject(struct history_window *window, const struct history_subj
 
 		metric_find(keys[i], &metric);
 		all[i] = &ret[i];
-		code = series_init(&ret[i], &metric, window->since_us, window->until_us, step_us,
+		code = series_init(&ret[i], &metric, subject->port_count, window->since_us, window->until_us, step_us,
 				   when_zone_us(window->until_us), err);
 	}
 	if (code == 0)

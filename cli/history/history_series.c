@@ -80,11 +80,11 @@ static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, 
 	for (size_t i = 0; i < one->subject->port_count; i++)
 		one->ports[i] = history_metric_port(&history->moment, one->subject->indices[i]);
 	for (size_t i = 0; code == 0 && i < history->metric_count; i++) {
-		code = series_init(&one->fine[i], &history->metrics[i], history->since_us, history->until_us, fine_us,
-				   zone_us, err);
+		code = series_init(&one->fine[i], &history->metrics[i], one->subject->port_count, history->since_us,
+				   history->until_us, fine_us, zone_us, err);
 		if (code == 0 && one->coarse_too)
-			code = series_init(&one->coarse[i], &history->metrics[i], history->since_us,
-					   history->until_us, coarse_us, zone_us, err);
+			code = series_init(&one->coarse[i], &history->metrics[i], one->subject->port_count,
+					   history->since_us, history->until_us, coarse_us, zone_us, err);
 	}
 	return code;
 }
@@ -175,15 +175,12 @@ static void put_step(struct result *result, const struct metric *metric, const s
 	if (step->samples)
 		result_bool(result, AT_LEAST, step->at_least);
 	result_integer(result, SAMPLES, step->samples);
-	if (step->since_us) {
-		/* A sum lacks the time after the last reading of a port, which a later delta covers. */
-		int64_t window_us = step->ports == 1 ? (int64_t)step->weight_us : step->read_us - step->since_us;
-
-		result_real(result, WINDOW, (double)window_us / US_PER_S);
+	if (step->ports) {
+		result_real(result, WINDOW, (double)step->window_us / US_PER_S);
 		/* A delta that covers earlier steps too. */
-		if (window_us >= 2 * (step->until_us - step->from_us)) {
+		if (step->window_us >= 2 * (step->until_us - step->from_us)) {
 			snprintf(number, sizeof(number), "%lld over %s", (long long)step->samples,
-				 when_format_span(window_us, span));
+				 when_format_span(step->window_us, span));
 			result_show(result, SAMPLES, number, STYLE_PLAIN);
 		}
 	}

@@ -54,7 +54,7 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 	query->any = true;
 	filling->last_us[port] = filling->to_us;
 	for (size_t i = 0; i < query->series_count; i++)
-		series_add(query->series[i], &query->metric_ports[port], delta, samples);
+		series_add(query->series[i], port, &query->metric_ports[port], delta, samples);
 	return true;
 }
 

@@ -164,7 +164,7 @@ static int read_members(const struct history_plot *plot, struct reader *reader, 
 
 		if (!metric_find(curve->keys[i], &metric))
 			return err_set(err, ERR_INTERNAL, "unknown metric %s", curve->keys[i]);
-		code = series_init(&series[i], &metric, plot->since_us, plot->until_us, step_us,
+		code = series_init(&series[i], &metric, members->count, plot->since_us, plot->until_us, step_us,
 				   when_zone_us(plot->until_us), err);
 		*ret_count = code < 0 ? i : i + 1;
 	}
