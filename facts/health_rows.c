@@ -378,9 +378,14 @@ int health_worst(const struct health_rows *rows)
 	return worst;
 }
 
+bool sweep_is_late(const struct sweep_info *sweep, int64_t age_us)
+{
+	return sweep->interval_us > 0 && age_us > 3 * sweep->interval_us;
+}
+
 bool health_is_stale(const struct sweep_info *sweep, int64_t age_us)
 {
-	const int64_t least_us = 30 * US_PER_S, limit_us = 3 * sweep->interval_us;
+	const int64_t least_us = 30 * US_PER_S;
 
-	return age_us < 0 || age_us > (limit_us > least_us ? limit_us : least_us);
+	return age_us < 0 || (age_us > least_us && (sweep_is_late(sweep, age_us) || !sweep->interval_us));
 }

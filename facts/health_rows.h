@@ -55,7 +55,11 @@ void health_rows_done(struct health_rows *rows);
 /* health_row_of - a finding, as it counts. */
 void health_row_of(const struct finding_row *row, const struct health_filter *filter, struct health_row *ret);
 
-/* health_is_stale - is the sweep of this age older than three of its intervals, and 30 s at least? */
+/*
+ * sweep_is_late - is the newest sweep, of this age, older than three of its intervals?
+ * health_is_stale - the same, and older than 30 s
+ */
+bool sweep_is_late(const struct sweep_info *sweep, int64_t age_us);
 bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 
 /* health_touches - does a finding affect one of these hosts, called as shape_name_hosts() does? */

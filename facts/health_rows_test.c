@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
+#include "storage/reader.h"
 
 TEST(findings_of_a_host_are_found_with_and_without_its_domain)
 {
@@ -45,4 +47,22 @@ TEST(findings_of_a_host_are_found_with_and_without_its_domain)
 		host_set_done(&typed);
 	}
 	net_done(fabric, shape);
+}
+
+TEST(a_sweep_is_late_after_three_intervals_and_findings_are_stale_after_30_s_too)
+{
+	static const struct { int interval_s; double age_s; bool is_late, is_stale; } cases[] = {
+		{ 1, 3, false, false }, { 1, 3.1, true, false }, { 1, 30, true, false }, { 1, 30.1, true, true },
+		{ 10, 30, false, false }, { 10, 30.1, true, true }, { 60, 180, false, false },
+		{ 60, 180.1, true, true },
+		{ 0, 30, false, false }, { 0, 30.1, false, true }, { 10, -1, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct sweep_info sweep = { .interval_us = cases[i].interval_s * US_PER_S };
+		int64_t age_us = (int64_t)(cases[i].age_s * US_PER_S);
+
+		assert_int_equal(sweep_is_late(&sweep, age_us), cases[i].is_late);
+		assert_int_equal(health_is_stale(&sweep, age_us), cases[i].is_stale);
+	}
 }

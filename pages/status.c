@@ -17,6 +17,7 @@
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "facts/cells.h"
+#include "facts/health_rows.h"
 #include "storage/reader.h"
 
 enum {
@@ -116,9 +117,6 @@ static const struct column status_columns[COLUMN_COUNT] = {
 			 OF(db.first_wall_us) },
 };
 
-/* Age in intervals above which polling is late: a live collector is stalled. For findings see health_is_stale(). */
-enum { STALLED_INTERVALS = 3 };
-
 static void set_state(struct status *status, const char *word, enum cell_style style, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -139,7 +137,7 @@ static void find_past_state(struct status *status)
 	char at[WHEN_SIZE], age[WHEN_SIZE];
 	const struct sweep_info *last = &status->db.last;
 	double age_s = facts_age_s(status->at_us, status->db.last_wall_us);
-	bool gap = last->interval_us && age_s * 1e6 > (double)last->interval_us * STALLED_INTERVALS;
+	bool gap = sweep_is_late(last, (int64_t)(age_s * 1e6));
 
 	when_format_local(status->at_us, at);
 	when_format_span((int64_t)(age_s * 1e6), age);
@@ -153,7 +151,6 @@ static void find_state(struct status *status)
 	const struct db_status *db = &status->db;
 	char age[WHEN_AGE_SIZE], blocker[96] = "", since[WHEN_SIZE];
 	bool empty = db->sweeps == 0;
-	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS;
 	int64_t now_us = status->now_us, age_us = when_age_us(now_us, db->last_wall_us);
 
 	when_format_age(now_us, db->last_wall_us, age);
@@ -167,7 +164,7 @@ static void find_state(struct status *status)
 	} else if (status->device_removed.on) {
 		set_state(status, "waiting", STYLE_CRITICAL, "waiting since %s: %s; the newest sweep is %s",
 			  when_format_local(status->device_removed.since_us, since), status->device_removed.text, age);
-	} else if (limit_us > 0 && age_us > limit_us) {
+	} else if (sweep_is_late(&db->last, age_us)) {
 		if (db->store_blocked && db->blocker_pid)
 			snprintf(blocker, sizeof(blocker), "; process %" PRId64 " locks the database (its -shm file)",
 				 db->blocker_pid);

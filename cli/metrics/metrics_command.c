@@ -336,7 +336,7 @@ static int make_tag(struct metrics_jobs *jobs, const struct metrics_api_call *re
 {
 	const char *path = jobs->config->db;
 	struct stat st = { 0 };
-	int64_t newest;
+	struct db_status status;
 	int code;
 
 	/* Otherwise the reader would continue with a file that was removed. */
@@ -344,14 +344,14 @@ static int make_tag(struct metrics_jobs *jobs, const struct metrics_api_call *re
 		close_reader(jobs);
 	code = jobs->reader ? 0 : reader_open(path, &jobs->reader, err);
 	if (code == 0)
-		code = reader_newest(jobs->reader, &newest, err);
+		code = reader_status(jobs->reader, &status, err);
 	if (code < 0) {
 		close_reader(jobs);
 		return code;
 	}
-	snprintf(ret, TAG_SIZE, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d-%" PRId64 "-%d%d%d\"",
-		 (uint64_t)jobs->begin_us, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, newest,
-		 reader_has_collector(path),
+	snprintf(ret, TAG_SIZE, "\"%" PRIx64 "-%jx-%jx-%" PRId64 "-%d%d-%" PRId64 "-%d%d%d\"",
+		 (uint64_t)jobs->begin_us, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, status.last.id, status.live,
+		 metrics_is_stale(&status),
 		 request->kind == METRICS_FABRIC_PAGE ? (int64_t)(now() / (PAGE_S * US_PER_S)) : 0, request->kind,
 		 request->openmetrics, request->gzip);
 	return 0;

@@ -209,8 +209,8 @@ static const struct metrics_family treydock[] = {
 	TREYDOCK_GAUGE("exporter_collect_errors", METRICS_COLLECTOR, 0, zero, collector_label, "Always 0"),
 	TREYDOCK_GAUGE("exporter_collect_timeouts", METRICS_COLLECTOR, 0, timed_out, collector_label,
 		       "Nodes with a port that did not respond in the newest sweep"),
-	TREYDOCK_GAUGE("exporter_last_execution", METRICS_COLLECTOR, 0, last_execution, collector_label,
-		       "Start of the newest sweep, in whole seconds since 1970"),
+	{ .name = "infiniband_exporter_last_execution", .scope = METRICS_COLLECTOR, .labels = collector_label,
+	  .help = "Start of the newest sweep, in whole seconds since 1970", .value = last_execution, .lasting = true },
 };
 
 const struct metrics_schema metrics_schema_treydock = {
@@ -251,7 +251,8 @@ static double lane_gbps(const struct metrics_page *page, uint32_t row)
 
 METRICS_VALUE(lanes, link_width_lanes(page->topology->fabric->ports[row].width) ?
 	      link_width_lanes(page->topology->fabric->ports[row].width) : NAN)
-METRICS_VALUE(sweep_complete, page->live && page->status.last.ports_answered == page->status.last.ports_polled)
+METRICS_VALUE(sweep_complete, page->live && !page->is_stale &&
+	      page->status.last.ports_answered == page->status.last.ports_polled)
 
 /* What libibmad calls a port; the ports of a switch have that of its port 0. */
 static void portid_label(const struct metrics_page *page, uint32_t row, struct text *text)
@@ -300,6 +301,8 @@ METRICS_VALUE(unknown, NAN)
 	  .own_labels = true }
 #define GUILBAULTS_GAUGE(key, rows, function, what) \
 	{ .name = "infiniband_" key, .scope = rows, .help = what, .value = function }
+#define GUILBAULTS_LASTING(key, function, what) \
+	{ .name = "infiniband_" key, .scope = METRICS_ONCE, .help = what, .value = function, .lasting = true }
 
 static const struct metrics_family guilbaults[] = {
 	METRICS_COUNTERS(GUILBAULTS_COUNTER)
@@ -328,10 +331,9 @@ static const struct metrics_family guilbaults[] = {
 			  "Never set: ports that do not respond are in infininband_print_error"),
 	GUILBAULTS_GAUGE("ibqueryerrors_duration_seconds", METRICS_ONCE, sweep_duration,
 			 "Duration of the newest sweep"),
-	GUILBAULTS_GAUGE("scrape_duration_seconds", METRICS_ONCE, build_duration,
-			 "Time to read the newest sweep for this page"),
-	GUILBAULTS_GAUGE("scrape_ok", METRICS_ONCE, sweep_complete,
-			 "1 if a collector is running and all polled ports responded in the newest sweep"),
+	GUILBAULTS_LASTING("scrape_duration_seconds", build_duration, "Time to read the newest sweep for this page"),
+	GUILBAULTS_LASTING("scrape_ok", sweep_complete,
+			   "1 if a collector is running and all polled ports responded in the newest sweep"),
 };
 
 const struct metrics_schema metrics_schema_guilbaults = {

@@ -249,32 +249,35 @@ static void build_labels(const struct metrics_page *page, uint32_t row, struct t
 	  .labels = more_labels }
 #define GAUGE(key, rows, function, more_labels, what) \
 	FAMILY(METRICS_GAUGE, key, rows, function, more_labels, what)
+#define LASTING(kind, key, function, more_labels, what) \
+	{ .name = "ibwire_" key, .type = kind, .scope = METRICS_ONCE, .help = what, .value = function, \
+	  .labels = more_labels, .lasting = true }
+#define PROCESS(kind, key, function, what) \
+	{ .name = "process_" key, .type = kind, .scope = METRICS_PROCESS, .help = what, .value = function, \
+	  .lasting = true }
 
 static const struct metrics_family families[] = {
-	FAMILY(METRICS_INFO, "build", METRICS_ONCE, one, build_labels,
-	       "Versions of ibwire, of the databases that it reads, and of its libraries"),
-	GAUGE("collector_live", METRICS_ONCE, live, NULL, "1 if a collector is running on the database, else 0"),
-	GAUGE("sweep_timestamp_seconds", METRICS_ONCE, sweep_time, NULL, "Start of the newest sweep"),
+	LASTING(METRICS_INFO, "build", one, build_labels,
+		"Versions of ibwire, of the databases that it reads, and of its libraries"),
+	LASTING(METRICS_GAUGE, "collector_live", live, NULL, "1 if a collector is running on the database, else 0"),
+	LASTING(METRICS_GAUGE, "sweep_timestamp_seconds", sweep_time, NULL, "Start of the newest sweep"),
 	GAUGE("sweep_duration_seconds", METRICS_ONCE, sweep_duration, NULL, "Duration of the newest sweep"),
-	GAUGE("sweep_interval_seconds", METRICS_ONCE, sweep_interval, NULL, "Configured time between sweeps"),
-	FAMILY(METRICS_COUNTER, "sweeps", METRICS_ONCE, sweeps, NULL, "Sweeps stored in the database"),
+	LASTING(METRICS_GAUGE, "sweep_interval_seconds", sweep_interval, NULL, "Configured time between sweeps"),
+	LASTING(METRICS_COUNTER, "sweeps", sweeps, NULL, "Sweeps stored in the database"),
 	GAUGE("sweep_ports_polled", METRICS_ONCE, polled, NULL, "Ports polled in the newest sweep"),
 	GAUGE("sweep_ports_responding", METRICS_ONCE, responding, NULL, "Ports that responded in the newest sweep"),
 	GAUGE("sweep_coverage_ratio", METRICS_ONCE, coverage, NULL,
 	      "Share of the polled ports that responded in the newest sweep"),
 	GAUGE("sweep_mads", METRICS_ONCE, mads, NULL, "MADs sent in the newest sweep"),
 	GAUGE("sweep_mads_timed_out", METRICS_ONCE, mads_timed_out, NULL, "MADs that timed out in the newest sweep"),
-	GAUGE("discovery_timestamp_seconds", METRICS_ONCE, discovery_time, NULL,
-	      "Time of the newest discovery of the fabric"),
-	GAUGE("database_size_bytes", METRICS_ONCE, database_size, NULL, "Size of the database and its log"),
-	GAUGE("metrics_build_duration_seconds", METRICS_ONCE, build_duration, NULL,
-	      "Time to read the newest sweep for this page"),
-	{ .name = "process_cpu_seconds", .type = METRICS_COUNTER, .scope = METRICS_PROCESS,
-	  .help = "CPU time of this process", .value = process_cpu },
-	{ .name = "process_resident_memory_bytes", .scope = METRICS_PROCESS,
-	  .help = "Resident memory of this process", .value = process_memory },
-	{ .name = "process_start_time_seconds", .scope = METRICS_PROCESS,
-	  .help = "Start of this process", .value = process_start },
+	LASTING(METRICS_GAUGE, "discovery_timestamp_seconds", discovery_time, NULL,
+		"Time of the newest discovery of the fabric"),
+	LASTING(METRICS_GAUGE, "database_size_bytes", database_size, NULL, "Size of the database and its log"),
+	LASTING(METRICS_GAUGE, "metrics_build_duration_seconds", build_duration, NULL,
+		"Time to read the newest sweep for this page"),
+	PROCESS(METRICS_COUNTER, "cpu_seconds", process_cpu, "CPU time of this process"),
+	PROCESS(METRICS_GAUGE, "resident_memory_bytes", process_memory, "Resident memory of this process"),
+	PROCESS(METRICS_GAUGE, "start_time_seconds", process_start, "Start of this process"),
 	GAUGE("nodes", METRICS_NODE_CLASS, node_count, node_class_label, "Nodes of the fabric by type"),
 	GAUGE("links", METRICS_ONCE, links, NULL, "Links of the fabric, up or down"),
 	GAUGE("links_active", METRICS_ONCE, links_active, NULL, "Links of the fabric with both ends in state Active"),

@@ -53,6 +53,7 @@ struct metrics_family {
 	/* Appends labels, for a port after its own unless own_labels is set; or NULL. */
 	void (*labels)(const struct metrics_page *page, uint32_t row, struct text *text);
 	bool own_labels;
+	bool lasting; /* not about what the collector measures: known after it has ended, too */
 };
 
 struct metrics_schema {

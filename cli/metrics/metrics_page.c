@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/process.h"
+#include "base/when.h"
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_families.h"
 #include "fabric/fabric.h"
@@ -400,6 +401,13 @@ static void forget_replaced(struct metrics_source *source)
 	page_clear(&source->page);
 }
 
+bool metrics_is_stale(const struct db_status *status)
+{
+	int64_t age_us = when_age_us(clock_wall_us(clock_system()), status->last.wall_us);
+
+	return status->live ? health_is_stale(&status->last, age_us) : sweep_is_late(&status->last, age_us);
+}
+
 int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, const struct metrics_page **ret,
 			struct error *err)
 {
@@ -422,6 +430,8 @@ int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, 
 		return code;
 	}
 	reader_set_stop(source->reader, NULL);
+	page->status.live = live;
+	page->is_stale = source->served_since_us && metrics_is_stale(&page->status);
 	*ret = page;
 	return 0;
 }

@@ -82,6 +82,7 @@ struct metrics_page {
 	const struct metrics_schema *schema;
 	struct db_status status;
 	bool live;              /* a collector runs */
+	bool is_stale;          /* of a server: metrics_is_stale() */
 	int64_t served_since_us; /* by this process, wall clock; 0: not by a server */
 	double build_s;
 	struct metrics_topology *topology;
@@ -134,6 +135,12 @@ int metrics_source_page(struct metrics_source *source, const atomic_bool *stop, 
  */
 bool metrics_source_close(struct metrics_source *source);
 bool metrics_source_done(struct metrics_source *source);
+
+/*
+ * metrics_is_stale - are there no current values? Of a collector that has ended the newest sweep is late
+ * (sweep_is_late()), of one that runs it is too old for findings (health_is_stale()).
+ */
+bool metrics_is_stale(const struct db_status *status);
 
 /* The parts of a page that `ibwire push` sends too. */
 

@@ -159,7 +159,8 @@ static void write_block(struct writer *writer, bool is_last, FILE *out)
 
 static void append_family(struct writer *writer, const struct metrics_family *family, FILE *out)
 {
-	uint32_t rows = metrics_row_count(writer->page, family->scope);
+	bool is_known = family->lasting || !writer->page->is_stale;
+	uint32_t rows = is_known ? metrics_row_count(writer->page, family->scope) : 0;
 
 	if (rows)
 		append_header(writer, family);

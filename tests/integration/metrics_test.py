@@ -133,8 +133,35 @@ def packed(server):
     tap.equal("nothing has changed: 304", (status, text), (304, b""))
 
 
+# What is known without a collector.
+LASTING = {"ibwire_build", "ibwire_collector_live", "ibwire_sweep_timestamp_seconds", "ibwire_sweep_interval_seconds",
+           "ibwire_sweeps", "ibwire_discovery_timestamp_seconds", "ibwire_database_size_bytes",
+           "ibwire_metrics_build_duration_seconds", "process_cpu_seconds", "process_resident_memory_bytes",
+           "process_start_time_seconds"}
+
+
+def families(text):
+    return set(re.findall(r"^(\w+?)(?:_total|_info)?(?:\{.*\})? \S+$", text, re.M))
+
+
+def is_over(server):
+    """A collector has ended: its values are absent once the newest sweep is older than three intervals."""
+    def age(text):
+        return time.time() - samples(text, "ibwire_sweep_timestamp_seconds")[None]
+
+    seen = []
+    tap.result(wait_for(lambda: seen.append(server.get()[2]) or families(seen[-1]) <= LASTING, 10, 0.05),
+               "without a collector no value of the fabric is served", families(seen[-1]) - LASTING)
+    tap.result(all(families(text) > LASTING for text in seen[:-1]) and 1.5 < age(seen[-1]) < 4,
+               "since the newest sweep is older than three intervals", age(seen[-1]))
+    tap.equal("what is known without it is served", LASTING - families(seen[-1]), set())
+    tap.equal("the format with an end, too", server.get({"Accept": "application/openmetrics-text"})[2][-6:], "# EOF\n")
+
+
 def conditional(sim, server, collector):
+    _, _, text = server.get()
     stop(collector)
+    is_over(server)
     tag = server.get()[1]["ETag"]
     page = server.get(path="/")[1]["ETag"]
     same = server.get({"If-None-Match": page}, path="/")
@@ -142,14 +169,15 @@ def conditional(sim, server, collector):
     tap.equal("nothing has changed: 304, also of the page", (same[0], same[2]) if same[1]["ETag"] == page else (304, ""),
               (304, ""))
     tap.equal("nothing has changed: 304", server.get({"If-None-Match": tag})[0], 304)
-    status, _, text = server.get({"If-None-Match": '"other"'})
+    status, _, over = server.get({"If-None-Match": '"other"'})
     tap.equal("another tag: the page", status, 200)
-    tap.equal("the collector is not live", samples(text, "ibwire_collector_live"), {None: 0.0})
+    tap.equal("the collector is not live", samples(over, "ibwire_collector_live"), {None: 0.0})
     collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=open("collect2", "wb"))
     newest = sim.newest()
     wait_for(lambda: sim.newest() > newest)
     status, _, after = server.get({"If-None-Match": tag})
     tap.equal("after a restart of the collector: the page", status, 200)
+    tap.equal("with every value again", families(text) - families(after), set())
     before, now = (samples(page, "ibwire_port_xmit_packets_total") for page in (text, after))
     tap.equal("no counter decreased", [labels for labels, value in before.items() if now[labels] < value], [])
     guid = sim.guid("leaf-u01-r0")
