@@ -90,11 +90,15 @@ def decode(body):
         yield labels_of(series[:-18]), varint(series, len(series) - 6)[0], struct.unpack("<d", series[-15:-7])[0]
 
 
+PRESENT = "ibwire_collector_live"  # of the present; all other samples are of sweeps
+
+
 class Receiver:
     """Samples by series and time. Statuses of the next responses are in `answers`: (status, headers, store)."""
 
     def __init__(self, port=0, certificate=None):
         self.series, self.late, self.changed, self.repeated, self.requests, self.headers = {}, [], [], 0, 0, {}
+        self.present, self.ends = [], {}  # (time, value) of ibwire_collector_live; times of stale markers by series
         self.answers = []
         self.gone = False  # requests are neither stored nor answered
         self.most = None  # samples of a request that is not answered with 413
@@ -156,6 +160,12 @@ class Receiver:
 
     def store(self, body):
         for key, time_ms, value in decode(body):
+            if dict(key)["__name__"] == PRESENT:
+                self.present.append((time_ms, value))
+                continue
+            if math.isnan(value):
+                self.ends.setdefault(key, set()).add(time_ms)
+                continue
             series = self.series.setdefault(key, {})
             if time_ms in series:
                 self.repeated += 1
@@ -229,7 +239,7 @@ class Prometheus(Server):
         return json.loads(self.get("/api/v1/query", query=query))["data"]["result"]
 
     def stored(self):
-        rows = self.query('{fabric="a"}[2h]')
+        rows = self.query(f'{{fabric="a",__name__!="{PRESENT}"}}[2h]')
         return series_of((row["metric"], [(round(time * 1000), float(value)) for time, value in row["values"]])
                          for row in rows)
 
@@ -246,5 +256,5 @@ class Victoria(Server):
 
     def stored(self):
         self.get("/internal/force_flush")
-        rows = map(json.loads, self.get("/api/v1/export", **{"match[]": '{fabric="a"}'}).splitlines())
+        rows = map(json.loads, self.get("/api/v1/export", **{"match[]": f'{{fabric="a",__name__!="{PRESENT}"}}'}).splitlines())
         return series_of((row["metric"], list(zip(row["timestamps"], row["values"]))) for row in rows)

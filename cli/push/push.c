@@ -119,6 +119,8 @@ static int push_stored(struct push *push, struct error *err)
 			code = state->acknowledged.wall_us - state->stored.wall_us < STORE_COUNTERS_US ? 0 :
 				push_state_store(state, err);
 	}
+	if (code == 0 && !push->target.once && !push_target_ends(&push->target))
+		code = push_present(&push->source, push->reader, err);
 	heap_give_back();
 	return code < 0 ? code : !push_target_ends(&push->target);
 }

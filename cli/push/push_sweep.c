@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "cli/lib/settings.h"
 #include "cli/metrics/metrics_families.h"
@@ -21,16 +22,24 @@ void push_source_done(struct push_source *source)
 	source->slots = NULL;
 	free(source->sent);
 	source->sent = NULL;
+	free(source->is_sent);
+	source->is_sent = NULL;
 	text_done(&source->request);
 	text_done(&source->line);
 	text_done(&source->encoded);
 	text_done(&source->name);
 }
 
+/* The time between two samples of it, without a change. */
+#define PRESENT_US (15 * US_PER_S)
+#define PRESENT_NAME "ibwire_collector_live"
+/* "Prometheus Remote-Write 1.0 specification", section Stale Markers */
+#define STALE_BITS 0x7ff0000000000002
+
 /* Samples that are sent again must have the same values. */
 static bool is_pushed(const struct metrics_family *family)
 {
-	return strcmp(family->name, "ibwire_database_size_bytes") != 0 &&
+	return strcmp(family->name, PRESENT_NAME) != 0 && strcmp(family->name, "ibwire_database_size_bytes") != 0 &&
 	       strcmp(family->name, "ibwire_metrics_build_duration_seconds") != 0;
 }
 
@@ -40,12 +49,14 @@ static bool can_be_left_out(const struct metrics_family *family)
 	return family->scope == METRICS_PORT && !(metrics_unit(family) && strcmp(metrics_unit(family), "ratio") == 0);
 }
 
-/* Memory for --unchanged. Nothing was sent with the labels of this topology. */
+/* Nothing was sent with the labels of this topology. */
 static bool forget_sent(struct push_source *source, size_t port_count)
 {
 	const struct metrics_schema *schema = metrics_schema_find(NULL);
 	size_t count = 0;
 
+	free(source->is_sent);
+	source->is_sent = NULL;
 	free(source->sent);
 	source->sent = NULL;
 	if (!source->unchanged_us)
@@ -138,45 +149,60 @@ static bool is_due(const struct push_source *source, const struct metrics_page *
 	       (source->state->acknowledged.wall_us + phase_us) / source->unchanged_us;
 }
 
-/* @sent: by row, or NULL */
+static double stale_marker(void)
+{
+	const uint64_t bits = STALE_BITS;
+	double marker;
+
+	memcpy(&marker, &bits, sizeof(marker));
+	return marker;
+}
+
+static void encode_name(struct push_source *source, const char *name, const char *suffix)
+{
+	text_clear(&source->line);
+	text_append(&source->line, name);
+	text_append(&source->line, suffix);
+	text_clear(&source->name);
+	push_label_append(&source->name, "__name__", strlen("__name__"), text_chars(&source->line), source->line.len);
+}
+
+static void append_sample(struct push_source *source, const struct metrics_family *family,
+			  const struct metrics_page *page, uint32_t row, double value)
+{
+	push_series_append(&source->request, (struct push_bytes){ source->name.chars, source->name.len },
+			   labels_of(source, family, page, row), value, source->wall_ms);
+	source->pending++;
+}
+
+/* @sent: by row, or NULL; @is_sent: by row */
 static int send_family(struct push_source *source, const struct metrics_family *family,
-		       const struct metrics_page *page, double *sent, struct error *err)
+		       const struct metrics_page *page, double *sent, bool *is_sent, struct error *err)
 {
 	int code = 1;
 
-	text_clear(&source->line);
-	text_append(&source->line, family->name);
-	text_append(&source->line, metrics_suffix(family));
-	text_clear(&source->name);
-	push_label_append(&source->name, "__name__", strlen("__name__"), text_chars(&source->line), source->line.len);
+	encode_name(source, family->name, metrics_suffix(family));
 	if (text_failed(&source->name))
 		return err_nomem(err);
 	for (uint32_t row = 0; row < metrics_row_count(page, family->scope) && code > 0; row++) {
 		double value = value_of(source, family, page, row);
 
-		if (isnan(value) || (sent && sent[row] == value && !is_due(source, page, row)))
+		if (isnan(value) ? !is_sent[row] : sent && sent[row] == value && !is_due(source, page, row))
 			continue;
 		if (sent)
 			sent[row] = value;
-		push_series_append(&source->request, (struct push_bytes){ source->name.chars, source->name.len },
-				   labels_of(source, family, page, row), value, source->wall_ms);
-		source->pending++;
+		is_sent[row] = !isnan(value);
+		append_sample(source, family, page, row, page->is_stale || isnan(value) ? stale_marker() : value);
 		if (source->pending >= source->batch || source->pending == source->target->samples_most)
 			code = flush(source, err);
 	}
 	return code;
 }
 
-/* What is measured, and the counters after this sweep. */
-static int fill(struct push_source *source, struct reader *reader, const struct snapshot *snapshot, bool is_origin,
-		struct metrics_page *page, struct error *err)
+/* The counters after this sweep. */
+static void count(struct push_source *source, const struct snapshot *snapshot, bool is_origin)
 {
-	int code = reader_status_at(reader, snapshot->sweep.wall_us, &page->status, err);
-
 	source->state->ahead = true;
-	page->topology = source->topology;
-	page->status.last = snapshot->sweep;
-	page->live = true; /* a collector stored the sweep */
 	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		const struct port_row *row = &snapshot->rows[i];
 		struct metrics_counters *counters = &source->state->ports[source->slots[i]].counters;
@@ -188,6 +214,16 @@ static int fill(struct push_source *source, struct reader *reader, const struct 
 		else
 			push_counters_add(counters, &row->sum);
 	}
+}
+
+/* What was measured in this sweep. */
+static int fill(struct push_source *source, struct reader *reader, const struct snapshot *snapshot,
+		struct metrics_page *page, struct error *err)
+{
+	int code = reader_status_at(reader, snapshot->sweep.wall_us, &page->status, err);
+
+	page->topology = source->topology;
+	page->status.last = snapshot->sweep;
 	if (code == 0)
 		code = metrics_fill_groups(reader, source->settings, snapshot, page, err);
 	if (code == 0)
@@ -240,51 +276,166 @@ static int load_next(struct push_source *source, struct reader *reader, struct s
 	return code < 0 ? code : 1;
 }
 
-static int send_sweep(struct push_source *source, const struct metrics_page *page, struct error *err)
+static bool has_finding(const struct metrics_page *page, const struct metrics_finding *finding)
+{
+	for (uint32_t i = 0; i < page->open_count; i++) {
+		const struct metrics_finding *open = &page->open[i];
+
+		if (open->id == finding->id && open->severity == finding->severity &&
+		    !strcmp(open->subject, finding->subject) && !strcmp(open->cause, finding->cause))
+			return true;
+	}
+	return false;
+}
+
+/* End the series of findings that were in the last sweep with other labels, or have closed. */
+static bool end_findings(struct push_source *source, const struct metrics_family *family,
+			const struct metrics_page *page, const struct metrics_page *last)
+{
+	encode_name(source, family->name, metrics_suffix(family));
+	for (uint32_t row = 0; row < last->open_count; row++)
+		if (!has_finding(page, &last->open[row]))
+			append_sample(source, family, last, row, stale_marker());
+	return !text_failed(&source->name);
+}
+
+/* Rows of a family that struct push_source.is_sent has room for. */
+static size_t row_room(const struct metrics_page *page, enum metrics_scope scope)
+{
+	return scope == METRICS_OPEN ? METRICS_FINDINGS_MOST : metrics_row_count(page, scope);
+}
+
+/* @last: with the findings of the last sweep */
+static int send_sweep(struct push_source *source, const struct metrics_page *page, const struct metrics_page *last,
+		      struct error *err)
 {
 	const struct metrics_schema *schema = metrics_schema_find(NULL);
-	double *sent = source->sent;
+	double *sent = page->is_stale ? NULL : source->sent;
+	size_t rows = 0;
+	bool *is_sent;
 	int code = 1;
 
-	source->wall_ms = page->status.last.wall_us / 1000;
+	source->wall_ms = page->status.last.wall_us / 1000 + page->is_stale;
 	text_clear(&source->request);
 	source->pending = 0;
+	for (size_t i = 0; i < metrics_family_count(schema); i++)
+		rows += row_room(page, metrics_family_get(schema, i).scope);
+	/* The number of groups follows from the topology. */
+	if (!source->is_sent)
+		source->is_sent = calloc(rows, sizeof(*source->is_sent));
+	is_sent = source->is_sent;
+	if (!is_sent)
+		return err_nomem(err);
 	for (size_t i = 0; i < metrics_family_count(schema) && code > 0; i++) {
 		const struct metrics_family family = metrics_family_get(schema, i);
 		bool left_out = sent && can_be_left_out(&family);
 
-		if (is_pushed(&family))
-			code = send_family(source, &family, page, left_out ? sent : NULL, err);
+		if (is_pushed(&family) && !(page->is_stale && family.lasting))
+			code = send_family(source, &family, page, left_out ? sent : NULL, is_sent, err);
+		if (code > 0 && family.scope == METRICS_OPEN && !end_findings(source, &family, page, last))
+			code = err_nomem(err);
 		if (left_out)
 			sent += page->topology->fabric->port_count;
+		is_sent += row_room(page, family.scope);
 	}
 	if (code > 0)
 		code = flush(source, err);
 	return code > 0 ? push_target_finish(source->target, err) : code;
 }
 
+/* Send the samples of a snapshot, or the end of its series; destroys it. */
+static int send_snapshot(struct push_source *source, struct reader *reader, struct snapshot *snapshot, bool is_end,
+			 struct error *err)
+{
+	struct metrics_page page = { .is_stale = is_end }, last = { .open_count = 0 };
+	int code = prepare(source, snapshot->fabric, err);
+
+	if (code == 0 && !is_end)
+		count(source, snapshot, !source->state->acknowledged.id);
+	if (code == 0)
+		code = fill(source, reader, snapshot, &page, err);
+	snapshot_destroy(snapshot);
+	if (code == 0 && !is_end && source->state->acknowledged.id)
+		code = metrics_fill_findings(reader, source->state->acknowledged.wall_us, &last, err);
+	if (code == 0)
+		code = send_sweep(source, &page, &last, err);
+	free(page.ports);
+	free(page.numbers);
+	free(page.groups);
+	return code;
+}
+
 int push_sweep(struct push_source *source, struct reader *reader, struct error *err)
 {
-	bool is_origin = !source->state->acknowledged.id;
-	struct metrics_page page = { 0 };
 	struct snapshot *snapshot = NULL;
+	struct push_sweep sent;
 	int code = load_next(source, reader, &snapshot, err);
 
 	if (code <= 0)
 		return code;
-	code = prepare(source, snapshot->fabric, err);
-	if (code == 0)
-		code = fill(source, reader, snapshot, is_origin, &page, err);
-	snapshot_destroy(snapshot);
-	if (code == 0)
-		code = send_sweep(source, &page, err);
-	free(page.ports);
-	free(page.numbers);
-	free(page.groups);
+	sent = (struct push_sweep){ snapshot->sweep.id, snapshot->sweep.wall_us };
+	code = send_snapshot(source, reader, snapshot, false, err);
 	if (code <= 0)
 		return code;
-	source->state->acknowledged = (struct push_sweep){ page.status.last.id, page.status.last.wall_us };
+	source->state->acknowledged = sent;
 	source->state->ahead = false;
 	code = push_state_save(source->state, err);
 	return code < 0 ? code : 1;
+}
+
+/* End the series of the last sweep. Sent again after a restart, the samples are the same. */
+static int send_end(struct push_source *source, struct reader *reader, struct error *err)
+{
+	const struct push_sweep *last = &source->state->acknowledged;
+	const struct snapshot_query query = { .names = source->names, .at_us = last->wall_us };
+	struct snapshot *snapshot;
+	int code = snapshot_load(reader, &query, &snapshot, err);
+
+	if (code < 0)
+		return code;
+	source->ended = last->id;
+	if (snapshot->sweep.id != last->id) { /* the clock of the collector was changed */
+		snapshot_destroy(snapshot);
+		return 1;
+	}
+	code = send_snapshot(source, reader, snapshot, true, err);
+	/* The next sweep has every series. */
+	if (code > 0 && !forget_sent(source, source->topology->fabric->port_count))
+		code = err_nomem(err);
+	return code;
+}
+
+static int send_live(struct push_source *source, struct error *err)
+{
+	int code;
+
+	text_clear(&source->request);
+	text_clear(&source->encoded);
+	encode_name(source, PRESENT_NAME, "");
+	push_labels_encode("", source->labels, &source->encoded);
+	push_series_append(&source->request, (struct push_bytes){ source->name.chars, source->name.len },
+			   (struct push_bytes){ source->encoded.chars, source->encoded.len }, source->live,
+			   clock_wall_us(clock_system()) / 1000);
+	source->pending = 1;
+	code = text_failed(&source->name) ? err_nomem(err) : flush(source, err);
+	return code > 0 ? push_target_finish(source->target, err) : code;
+}
+
+int push_present(struct push_source *source, struct reader *reader, struct error *err)
+{
+	int64_t last = source->state->acknowledged.id, now_us = clock_boottime_us(clock_system());
+	struct db_status status;
+	int code = reader_status(reader, &status, err);
+
+	if (code < 0)
+		return code;
+	code = 1;
+	if (last && status.last.id == last && source->ended != last && metrics_is_stale(&status))
+		code = send_end(source, reader, err);
+	if (code <= 0 || (source->present_us && source->live == status.live &&
+			  now_us < source->present_us + PRESENT_US))
+		return code;
+	source->present_us = now_us;
+	source->live = status.live;
+	return send_live(source, err);
 }

@@ -115,7 +115,7 @@ def served(wanted):
         if pushed is None or abs(pushed - float(value)) > (1e-3 if "seconds" in name else 1e-5 * abs(pushed)):
             differ.append((name, pushed))
     tap.equal("everything that is served is pushed, except for numbers of the present", differ, [
-        ("ibwire_collector_live", 1.0), ("ibwire_database_size_bytes", None),
+        ("ibwire_collector_live", None), ("ibwire_database_size_bytes", None),
         ("ibwire_metrics_build_duration_seconds", None)])
 
 
@@ -146,6 +146,36 @@ def unchanged(wanted):
     tap.result(20_000 < longest <= 50_000, "an unchanged value is sent again after 40 s, with the next sweep", longest)
     fewer, all_samples = (sum(map(len, found.values())) for found in (receiver.series, wanted))
     tap.result(fewer < 0.7 * all_samples, "samples are saved", f"{fewer} of {all_samples}")
+
+
+# Series that do not end with the collector.
+LASTING = {"ibwire_build_info", "ibwire_sweep_timestamp_seconds", "ibwire_sweep_interval_seconds", "ibwire_sweeps_total",
+           "ibwire_discovery_timestamp_seconds"}
+
+
+def ended(_):
+    """Without a collector: its series end after their last samples, and it is sent that there is none."""
+    run(SAMPLE_DB, "ended.db", 2, 4, 1)
+    options = ("--db", "ended.db", "--batch", "500")
+    receiver = Receiver()
+    push(receiver, "ended-once", *options)
+    wanted, last = receiver.series, max(receiver.times())
+    tap.equal("--once sends nothing about the present", ([when for ends in receiver.ends.values() for when in ends if when > last],
+                                                         receiver.present), ([], []))
+    receiver = Receiver()
+    for _ in range(2):
+        process, count = start(receiver.url, "ended", *options), len(receiver.present)
+        wait_for(lambda count=count: receiver.ends and len(receiver.present) > count)
+        end(process)
+    alive = {key for key, series in wanted.items() if last in series and key[0][1] not in LASTING}
+    tap.equal("each series of the last sweep ends a millisecond later, also after a restart, and no other one",
+              {key for key, ends in receiver.ends.items() if last + 1 in ends} == alive, True)
+    tap.equal("a series that a sweep lacks ends with that sweep", [
+        (key, ends) for key, ends in receiver.ends.items() if max(ends) <= last and max(ends) != min(
+            (when for when in receiver.times() if when > max(wanted[key])), default=None)], [])
+    tap.equal("no collector is live, each time", [value for _, value in receiver.present], [0, 0])
+    tap.result(all(abs(when / 1000 - time.time()) < 60 for when, _ in receiver.present), "which is of the present")
+    same("the end of the collector", receiver, wanted)
 
 
 def kills(wanted):
@@ -408,7 +438,7 @@ run(SAMPLE_DB, DB, 2, SWEEPS, 10)
 wanted = {}
 with tap.part("undisturbed"):
     wanted = undisturbed()
-for part in (parallel, sums, served, unchanged, kills, outage, refusals, too_large, endless, reloaded, hostile):
+for part in (parallel, sums, served, unchanged, ended, kills, outage, refusals, too_large, endless, reloaded, hostile):
     with tap.part(part.__name__):
         part(wanted)
 for part in (replaced, tokens, tls, bad_input) if shutil.which("openssl") else (replaced, tokens, bad_input):
