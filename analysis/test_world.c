@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "fabric/detail.h"
+#include "fabric/keep.h"
 #include "fabric/shape.h"
 
 uint64_t world_kinds;
@@ -156,7 +157,7 @@ static uint32_t find_guid(const struct world *world, uint64_t guid)
 
 static void discover(struct world *world)
 {
-	struct fabric *fabric = fabric_create(NULL);
+	struct fabric *fabric = fabric_create(NULL), *held = NULL;
 
 	index_links(world);
 	if (!fabric)
@@ -175,6 +176,11 @@ static void discover(struct world *world)
 	}
 	if (fabric_finish(fabric, NULL, NULL) < 0)
 		abort();
+	/* As the collector does: a node that hangs stays, with its links. */
+	if (world->fabric && fabric_keep_silent(world->fabric, fabric, &held, NULL) > 0) {
+		fabric_destroy(fabric);
+		fabric = held;
+	}
 	shape_destroy(world->old_shape);
 	fabric_destroy(world->old_fabric);
 	world->old_fabric = world->fabric;
@@ -286,7 +292,7 @@ static void fill_samples(struct world *world, struct sweep_data *data, struct he
 		*sample = (struct health_sample){ .port = p, .status = SAMPLE_OK };
 		if (port->state < PORT_INIT)
 			sample->status = SAMPLE_DOWN;
-		else if (world->nodes[node].silent)
+		else if (world->nodes[node].silent || world->nodes[node].hung)
 			sample->status = SAMPLE_SILENT;
 		else if (at * 37 % 100 < world->unread_percent)
 			sample->status = SAMPLE_UNFINISHED;

@@ -29,7 +29,7 @@ struct world_node {
 	uint64_t guid;
 	uint8_t type, ports;
 	bool dead, silent, locked;
-	bool hung; /* discovery does not find it, but its links are up */
+	bool hung; /* it does not respond to discovery either; its links are up */
 };
 
 struct world_end {

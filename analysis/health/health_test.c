@@ -148,6 +148,12 @@ TEST(links_that_are_slow)
 	world_destroy(world);
 }
 
+/* A switch that responds to nothing; the subnet manager leaves all of its links in Init. */
+#define HUNG_SPINE "hang spine0; wait 20; init spine0/1; init spine0/2; init spine0/3; init spine0/4; " \
+		   "init spine0/5; init spine0/6; init spine0/7; init spine0/8; "
+#define ACTIVE_SPINE "active spine0/1; active spine0/2; active spine0/3; active spine0/4; active spine0/5; " \
+		     "active spine0/6; active spine0/7; active spine0/8; "
+
 TEST(links_that_the_subnet_manager_does_not_set_to_active)
 {
 	struct world *world = world_create(&rails);
@@ -169,13 +175,33 @@ TEST(links_that_the_subnet_manager_does_not_set_to_active)
 		{ "one of many links", "init leaf0/101; silent leaf0; wait 100",
 		  "link-not-active warning leaf0/101; node-silent critical leaf0" },
 		{ "without a master", "sm lost; init h3.1; wait 100", "sm-lost critical fabric" },
-		{ "the master returns", "sm lost; init h3.1; wait 100; sm ok; wait 10",
-		  "link-not-active warning leaf1/4; sm-lost critical fabric" },
+		{ "the master returns, and sets it to Active",
+		  "sm lost; init h3.1; wait 100; sm ok; wait 40; active h3.1; wait 100",
+		  "sm-lost critical fabric closed" },
+		{ "the master returns, and does not",
+		  "sm lost; init h3.1; wait 100; sm ok; wait 70",
+		  "link-not-active warning leaf1/4; sm-lost critical fabric closed" },
+		{ "a response of the master is lost", "init h3.1; wait 50; sm lost; wait 10; sm ok; wait 20",
+		  "link-not-active warning leaf1/4" },
+		{ "of a switch that hangs", HUNG_SPINE "wait 500", "node-silent critical spine0" },
+		{ "of a switch that hung, until the subnet manager sets them to Active",
+		  HUNG_SPINE "wait 500; unhang spine0; wait 30; " ACTIVE_SPINE "wait 100",
+		  "node-silent critical spine0 closed" },
+		{ "of a switch that hung, one for ever", HUNG_SPINE "wait 500; unhang spine0; wait 30; "
+		  ACTIVE_SPINE "init spine0/1; wait 60",
+		  "link-not-active warning leaf0/101; node-silent critical spine0 closed" },
+		{ "of a host that hung", "hang h3.1; wait 20; init h3.1; wait 300; unhang h3.1; wait 40; active h3.1; "
+		  "wait 100", "node-silent warning h3 mlx5_1 closed" },
 		{ "its host restarts", "kill h3; wait 100; init h3.1; revive h3; wait 200", "" },
 		{ "and never becomes active", "kill h3; wait 100; init h3.1; revive h3; wait 400",
 		  "link-not-active warning leaf1/4" });
 	world_run(world, "init h3.1; wait 70");
 	assert_non_null(strstr(world_find(world, FINDING_LINK_NOT_ACTIVE)->finding.text, "been in state Init for "));
+	world_destroy(world);
+	world = world_create(&rails);
+	world_run(world, "wait 60; " HUNG_SPINE "wait 500; unhang spine0; wait 80");
+	assert_non_null(strstr(world_find(world, FINDING_LINK_NOT_ACTIVE)->finding.text,
+			       "been in state Init for 60 s: "));
 	world_destroy(world);
 }
 

@@ -280,24 +280,37 @@ static void hold_degraded(struct health *health, struct health_port *port)
 		      (double)link_rate_bits_per_s(rates.best_width, (enum link_speed)rates.best_speed) / 1e9);
 }
 
-/* A subnet manager cannot bring up a link to a node that does not respond to SMPs: node-silent. */
+/* It does not respond to SMPs, so no subnet manager can bring up its links: node-silent. */
 static bool is_kept(const struct health *health, const struct health_node *node)
 {
 	return node->now != FABRIC_NONE && health->input->fabric->nodes[node->now].kept;
 }
 
-/* Without a master SM no link becomes Active: sm-lost. */
-static void hold_not_active(struct health *health, const struct health_port *port)
+/*
+ * No subnet manager can set this link to Active: node-silent or sm-lost. It needs time for that once both ends and a
+ * master respond again; a single lost response of the master starts no such time.
+ */
+static bool is_out_of_reach(struct health *health, const struct health_port *port)
+{
+	return is_kept(health, port->node) || is_kept(health, port->peer->node) ||
+	       (!health->input->sm_known && health_find(health, FINDING_SM_LOST, NULL, 0, 0));
+}
+
+static void hold_not_active(struct health *health, struct health_port *port)
 {
 	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
-	int64_t waiting_us = health->now_us - port->degraded_us;
+	bool is_open = health_find_link(health, FINDING_LINK_NOT_ACTIVE, port);
 	struct health_open_finding *open;
+	int64_t waiting_us;
 	char since[32];
 
-	if (!a || !b || (!health_find_link(health, FINDING_LINK_NOT_ACTIVE, port) &&
-			 (is_kept(health, port->node) || is_kept(health, port->peer->node) ||
-			  waiting_us < health->settings.degraded_after_us || !health->input->sm_known ||
-			  health_is_charged(health, port))))
+	if (!is_open && is_out_of_reach(health, port)) {
+		port->degraded_us = health->now_us;
+		port->degraded_since = health_now(health);
+	}
+	waiting_us = health->now_us - port->degraded_us;
+	if (!a || !b || (!is_open && (waiting_us < health->settings.degraded_after_us || !health->input->sm_known ||
+				      health_is_charged(health, port))))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_NOT_ACTIVE, .severity = FINDING_WARNING, .since = port->degraded_since,
