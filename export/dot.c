@@ -129,32 +129,58 @@ static void append_edges(struct text *text, const struct shape *shape, uint32_t 
 	}
 }
 
-/* The HCAs of a host, each with its cable to a leaf. */
-static void append_host(struct text *text, const struct shape *shape, uint32_t index)
+/* A switch, a router, or the host of an HCA. */
+static void append_vertex(struct text *text, const struct shape *shape, uint32_t node)
+{
+	uint32_t host = shape->nodes[node].host;
+
+	text_appendf(text, host == SHAPE_NONE ? "n%u" : "h%u", host == SHAPE_NONE ? node : host);
+}
+
+static bool is_outer(const struct shape *shape, uint32_t node)
+{
+	return shape->nodes[node].host != SHAPE_NONE || shape->nodes[node].class == CLASS_ROUTER;
+}
+
+/* The cables of an HCA or router; those to another one at the first end. */
+static void append_cables(struct text *text, const struct shape *shape, uint32_t node)
 {
 	const struct fabric *fabric = shape->fabric;
-	const struct shape_host *host = &shape->hosts[index];
+	const struct node *self = &fabric->nodes[node];
 
-	text_appendf(text, "\th%u [shape=ellipse, label=\"", index);
-	append_quoted(text, host->name);
-	text_append(text, "\"];\n");
-	for (uint32_t i = host->first; i < host->first + host->count; i++) {
-		const struct node *node = &fabric->nodes[shape->host_nodes[i]];
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t other = port->peer == FABRIC_NONE ? node : fabric->ports[port->peer].node;
+		bool is_switch = fabric->nodes[other].type == NODE_SWITCH;
 
-		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
-			const struct port *port = &fabric->ports[j];
-			const char *style = port->state < PORT_INIT ? " [color=red]" : "";
-			uint32_t other;
+		if (port->peer == FABRIC_NONE || (!is_switch && (!is_outer(shape, other) || port->peer < i)))
+			continue;
+		text_append(text, "\t");
+		append_vertex(text, shape, is_switch ? other : node);
+		text_append(text, " -- ");
+		append_vertex(text, shape, is_switch ? node : other);
+		text_appendf(text, "%s;\n", port->state < PORT_INIT ? " [color=red]" : "");
+	}
+}
 
-			if (port->peer == FABRIC_NONE)
-				continue;
-			other = fabric->ports[port->peer].node;
-			if (fabric->nodes[other].type == NODE_SWITCH)
-				text_appendf(text, "\tn%u -- h%u%s;\n", other, index, style);
-			/* HCAs cabled to each other: at the first end. */
-			else if (shape->nodes[other].host != SHAPE_NONE && j < port->peer)
-				text_appendf(text, "\th%u -- h%u%s;\n", index, shape->nodes[other].host, style);
-		}
+static void append_hosts(struct text *text, const struct shape *shape, char *const *names)
+{
+	for (uint32_t i = 0; i < shape->host_count; i++) {
+		const struct shape_host *host = &shape->hosts[i];
+
+		text_appendf(text, "\th%u [shape=ellipse, label=\"", i);
+		append_quoted(text, host->name);
+		text_append(text, "\"];\n");
+		for (uint32_t j = host->first; j < host->first + host->count; j++)
+			append_cables(text, shape, shape->host_nodes[j]);
+	}
+	for (uint32_t i = 0; i < shape->fabric->node_count; i++) {
+		if (shape->nodes[i].host != SHAPE_NONE || shape->nodes[i].class != CLASS_ROUTER)
+			continue;
+		text_appendf(text, "\tn%u [shape=diamond, label=\"", i);
+		append_quoted(text, names[i]);
+		text_append(text, "\"];\n");
+		append_cables(text, shape, i);
 	}
 }
 
@@ -173,8 +199,8 @@ void dot_write(struct text *text, const struct shape *shape, char *const *names,
 	for (uint32_t i = 0; i < shape->fabric->node_count; i++)
 		if (shape->fabric->nodes[i].type == NODE_SWITCH)
 			append_edges(text, shape, i, seen);
-	for (uint32_t i = 0; hosts && i < shape->host_count; i++)
-		append_host(text, shape, i);
+	if (hosts)
+		append_hosts(text, shape, names);
 	text_append(text, "}\n");
 	free(seen);
 }

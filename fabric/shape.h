@@ -61,7 +61,7 @@ struct shape_node {
 	uint8_t class;  /* enum node_class */
 	uint8_t part;   /* unconnected part of the fabric, 0: the largest; 255: 255 and more */
 	uint32_t host;  /* index into hosts, or SHAPE_NONE */
-	uint32_t plane; /* of spines and above: index of the plane, or SHAPE_NONE */
+	uint32_t plane; /* of spines and above, or of all switches of separate planes: its index, or SHAPE_NONE */
 	uint32_t up_group; /* of a switch: group of its uplinks, or SHAPE_NONE */
 	uint32_t box;   /* index of the switch, or else the node, with the lowest GUID of its SystemImageGUID */
 };

@@ -175,7 +175,7 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	const struct option_spec specs[] = {
 		TOPOLOGY_SOURCE_OPTIONS(options),
 		OPT_FLAG("summary", 's', &options.summary, "show: print only the summary"),
-		OPT_FLAG("hosts", 0, &options.hosts, "dot: include hosts"),
+		OPT_FLAG("hosts", 0, &options.hosts, "dot: include hosts and routers"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options.common,

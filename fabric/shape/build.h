@@ -107,6 +107,12 @@ int shape_find_bisection(struct shape_build *build);
  */
 int shape_has_cycles(struct shape_build *build, bool *ret);
 
+/*
+ * shape_has_planes - do the unconnected parts of the fabric serve the same HCAs: is each that has a cable cabled to all
+ * of them?
+ */
+bool shape_has_planes(const struct shape_build *build);
+
 void shape_find_cages(struct shape_build *build);
 
 #endif

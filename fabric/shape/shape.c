@@ -224,8 +224,7 @@ static void add_small_tree(const struct shape_build *build)
 		   build->switch_count);
 }
 
-/* Do the unconnected parts of a fabric serve the same HCAs: is each that has a cable cabled to all of them? */
-static bool has_planes(const struct shape_build *build)
+bool shape_has_planes(const struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
 	const struct shape *shape = build->shape;
@@ -271,7 +270,7 @@ static void find_kind(struct shape_build *build)
 		    shape->across);
 		return;
 	}
-	planar = has_planes(build);
+	planar = shape_has_planes(build);
 	shape->kind = odd || shape->across || shape->skips || shape->loops || (shape->parts > 1 && !planar) ?
 		SHAPE_IRREGULAR : build->switch_count == 1 ? SHAPE_ONE_SWITCH : SHAPE_FAT_TREE;
 	if (planar)

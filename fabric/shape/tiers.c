@@ -400,10 +400,20 @@ static int count_exceptions(struct shape_build *build)
 	return 0;
 }
 
-/* Planes are the connected parts that remain without the leaves. @sets: of one node each */
+/*
+ * Planes are the unconnected parts, if all of them serve the same HCAs, or else the connected parts that remain without
+ * the leaves. @sets: of one node each
+ */
 static void find_planes(struct shape_build *build, uint32_t *sets)
 {
 	struct shape_node *nodes = build->shape->nodes;
+
+	if (shape_has_planes(build)) {
+		build->shape->plane_count = build->shape->parts;
+		for (uint32_t i = 0; i < build->switch_count; i++)
+			nodes[build->switches[i]].plane = nodes[build->switches[i]].part;
+		return;
+	}
 
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];

@@ -279,6 +279,35 @@ TEST(planes_are_the_parts_without_the_leaves)
 	net_done(tower.fabric, shape);
 }
 
+/* Planes of an HCA with several ports; each has leaves and spines, and the spines are no planes then. */
+TEST(separate_planes_are_planes)
+{
+	struct fabric *fabric = net_new();
+	uint32_t hca[8], leaf[2][2], spine;
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 8; i++)
+		hca[i] = net_hca(fabric, 0, "n%u mlx5_0", i);
+	for (unsigned plane = 0; plane < 2; plane++) {
+		for (unsigned i = 0; i < 2; i++)
+			leaf[plane][i] = net_switch(fabric, "leaf%u-%u", plane, i);
+		for (unsigned i = 0; i < 8; i++)
+			net_link(fabric, hca[i], leaf[plane][i / 4]);
+		for (unsigned i = 0; i < 3; i++) {
+			spine = net_switch(fabric, "spine%u-%u", plane, i);
+			net_link(fabric, leaf[plane][0], spine);
+			net_link(fabric, leaf[plane][1], spine);
+		}
+	}
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
+	assert_int_equal(shape->parts, 2);
+	assert_int_equal(shape->plane_count, 2);
+	assert_int_equal(shape->nodes[leaf[1][0]].plane, shape->nodes[spine].plane);
+	assert_int_not_equal(shape->nodes[leaf[0][0]].plane, shape->nodes[spine].plane);
+	net_done(fabric, shape);
+}
+
 TEST(a_stray_cable_to_a_core_is_a_skip_and_moves_no_tier)
 {
 	struct tower tower = tower_new(3);

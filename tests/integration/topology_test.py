@@ -103,6 +103,16 @@ with tap.part("fabrics of files"):
     with open("graph.dot", encoding="utf-8") as file:
         check_dot("dot", file.read())
 
+with tap.part("hosts and routers"):
+    with open("router.net", "w", encoding="utf-8") as file:
+        file.write('Switch 8 "sw"\n[1] "h1"[1]\n[2] "rt"[1]\n[3] "h2"[1]\n\nCa 2 "h1"\n[1] "sw"[1]\n[2] "h3"[1]\n\nCa 1 "h2"\n'
+                   '[1] "sw"[3]\n\nCa 1 "h3"\n[1] "h1"[2]\n\nRt 2 "rt"\n[1] "sw"[2]\n[2] "h4"[1]\n\nCa 1 "h4"\n[1] "rt"[2]\n')
+    text = ibwire("topology", "dot", "--hosts", "--from", "router.net").out
+    check_dot("with a router", text)
+    labels = dict(re.findall(r'^\s*([nh]\d+) \[.*label="([^"\\]*)', text, re.M))
+    tap.equal("every cable is drawn once", sorted(sorted((labels[a], labels[b])) for a, b in re.findall(r"([nh]\d+) -- ([nh]\d+)", text)),
+              [["h1", "h3"], ["h1", "sw"], ["h2", "sw"], ["h4", "rt"], ["rt", "sw"]])
+
 with tap.part("save and diff of files"):
     ibwire("topology", "save", "--from", rail, "saved.net")
     same = ibwire("topology", "diff", "--from", rail, "saved.net", check=False)
