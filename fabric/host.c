@@ -16,25 +16,38 @@ struct word {
 };
 
 /*
- * Names of RDMA devices, followed by a number. Source: names of the drivers in Linux and rdma-core
- * (kernel-headers/rdma/ib_user_ioctl_verbs.h, enum rdma_driver_id), persistent names of
- * 60-rdma-persistent-naming.rules, and descriptions in published ibnetdiscover outputs.
+ * Names of RDMA devices, followed by a number, or by anything after a "_". Source: names of the drivers
+ * in Linux and rdma-core (kernel-headers/rdma/ib_user_ioctl_verbs.h, enum rdma_driver_id), persistent
+ * names of 60-rdma-persistent-naming.rules, and descriptions in published ibnetdiscover outputs.
  */
 static const char *const devices[] = {
 	"HCA-", "mlx5_", "mlx4_", "mthca", "hfi1_", "hfi2_", "qib", "ipath", "ibp", "ibs", "ibo", "rocep", "roceo",
 	"opap", "bnxt_re", "irdma", "i40iw", "cxgb4_", "cxgb5_", "efa_", "ehca", "qedr", "ocrdma", "usnic_", "hns_",
-	"erdma_", "mana_", "rxe", "siw",
+	"erdma_", "mana_", "rxe",
+	"siw", "rdmap",
 };
 
-static bool is_device(const struct word *word)
+bool host_is_device(const char *word, size_t word_len)
 {
 	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
 		size_t len = strlen(devices[i]);
 
-		if (word->len > len && !strncasecmp(word->at, devices[i], len) && isdigit((unsigned char)word->at[len]))
+		/* "mlx5_ib0", "mlx5_an0": names of Azure. */
+		if (word_len > len && !strncasecmp(word, devices[i], len) &&
+		    (isdigit((unsigned char)word[len]) || devices[i][len - 1] == '_'))
 			return true;
 	}
 	return false;
+}
+
+static bool is_device(const struct word *word)
+{
+	return host_is_device(word->at, word->len);
+}
+
+static bool is_word(const struct word *word, const char *text)
+{
+	return word->len == strlen(text) && !strncasecmp(word->at, text, word->len);
 }
 
 /* IPv4 addresses with commas between them. */
@@ -92,6 +105,7 @@ bool host_split(const char *name, struct host_words *ret)
 	struct word words[WORDS_MAX];
 	char given[NODE_NAME_SIZE];
 	size_t len = cut_suffix(name), count, device = 1;
+	bool by_maker;
 
 	*ret = (struct host_words){ .host_len = 0 };
 	if (!len || len >= sizeof(given))
@@ -104,6 +118,13 @@ bool host_split(const char *name, struct host_words *ret)
 		ret->device_len = words[0].len;
 		return false;
 	}
+	by_maker = count > 2 && is_word(&words[1], "Infiniband") && is_word(&words[2], "HCA");
+	if (by_maker && count > 3) {
+		ret->host = words[3].at;
+		ret->host_len = words[3].len;
+	}
+	if (by_maker || (count && is_word(&words[0], "Voltaire")))
+		return ret->host_len;
 	for (size_t i = 2; i < count; i++)
 		if (is_device(&words[i]))
 			device = i;

@@ -10,8 +10,11 @@
  *	node0001 HCA-1 (vendor HCA)     a suffix in parentheses is ignored
  *	rk1db01 S 10.9.8.1 HCA-1        Exadata: S a database server, C a storage cell, and its address
  *	node0001 sn42 mlx5_0            more words: a host only if one of the others is a device
+ *	node0001 mlx5_ib0               Azure
+ *	Intel Infiniband HCA node0001   the qib driver in Linux; formerly QLogic
  *	mlx5_0                          a device without a host
  *	MT4129 ConnectX7 Mellanox Technologies, localhost mlx5_0, an empty one: no host (names_is_generic())
+ *	Voltaire HCA410                 the firmware of Voltaire: no host
  *	MF0;NAME:MODEL/U1               a part of a managed switch, no host
  */
 #ifndef IBWIRE_FABRIC_HOST_H
@@ -34,6 +37,9 @@ struct host_words {
  * Return: whether it names a host; *@ret is filled in any case.
  */
 bool host_split(const char *name, struct host_words *ret);
+
+/* host_is_device - is a word the name of an RDMA device? */
+bool host_is_device(const char *word, size_t len);
 
 /*
  * host_name - name of the host of an HCA; its GUID, if the description names none

@@ -2,6 +2,7 @@
 /* Hosts and devices in descriptions, as the field writes them. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/unit_test.h"
@@ -22,6 +23,13 @@ TEST(descriptions_of_all_forms_name_their_host_and_device)
 		{ "node7 sn4711 mlx5_1", "node7", "mlx5_1" }, { "node7 HCA-2 (Mellanox HCA)", "node7", "HCA-2" },
 		{ "node7 (vendor)", "node7", "" }, { "  node7   mlx4_0 ", "node7", "mlx4_0" },
 		{ "node7 mlx5_0 (was)", "node7", "mlx5_0" }, { "mlx5_0", "", "mlx5_0" }, { "hfi1_0", "", "hfi1_0" },
+		{ "hpc-000001 mlx5_ib0", "hpc-000001", "mlx5_ib0" },
+		{ "vmss00000A sn1 mlx5_an0", "vmss00000A", "mlx5_an0" },
+		{ "mlx5_ib0", "", "mlx5_ib0" }, { "Voltaire HCA410Ex-D", "", "" }, { "Voltaire HCA410", "", "" },
+		{ "Intel Infiniband HCA node7", "node7", "" },
+		{ "QLogic Infiniband HCA node7.example", "node7.example", "" },
+		{ "Intel Infiniband HCA", "", "" }, { "kn\xc3\xb6ten7 mlx5_0", "kn\xc3\xb6ten7", "mlx5_0" },
+		{ "\xe8\xa8\x88\xe7\xae\x97\x37", "\xe8\xa8\x88\xe7\xae\x97\x37", "" },
 		{ "localhost mlx5_0", "", "mlx5_0" }, { "(none) mlx5_0", "", "mlx5_0" },
 		{ "MT4129 ConnectX7   Mellanox Technologies", "", "" },
 		{ "MT23108 InfiniHost Mellanox Technologies", "", "" },
@@ -40,68 +48,88 @@ TEST(descriptions_of_all_forms_name_their_host_and_device)
 	}
 }
 
-enum { HOSTS = 250 };
+enum { HOSTS = 320, DEVICES = 4 };
 
-/* A description of one of the forms. @ret_class: of the host */
-static void make_desc(unsigned form, unsigned host, unsigned device, char *ret, size_t size, uint8_t *ret_class)
+/* Texts before and after the number of the host, before and after that of the device, and what the host is. */
+static const struct form {
+	const char *start, *host, *between, *device, *end;
+	uint8_t class;
+} forms[] = {
+	{ "", "node", " ", "mlx5_", "", CLASS_COMPUTE }, { "", "node", " ", "HCA-", "", CLASS_COMPUTE },
+	{ "", "db", " S 10.1.2.3 ", "HCA-", "", CLASS_COMPUTE }, { "", "cel", " C 10.1.2.3 ", "HCA-", "", CLASS_STORAGE },
+	{ "", "cel", " C 10.1.2.3,10.1.3.3 ", "HCA-", "", CLASS_STORAGE },
+	{ "", "node", " serial77 ", "mlx5_", "", CLASS_COMPUTE }, { "", "node", " ", "ibp", " (Maker)", CLASS_COMPUTE },
+	{ "", "oss", " ", "mlx5_", "", CLASS_STORAGE }, { " ", "vmss00000", "  ", "mlx5_ib", " ", CLASS_COMPUTE },
+	{ "", "hpc-login-", " ", "mlx5_an", "", CLASS_MANAGEMENT },
+	{ "", "kn\xc3\xb6ten", " ", "mlx5_", "", CLASS_COMPUTE },
+	{ "", "\xe8\xa8\x88\xe7\xae\x97", " ", "mlx5_", "", CLASS_COMPUTE },
+	/* "sm" and "gw" are keywords as words of their own. */
+	{ "", "\xc3\xa4sm", " ", "mlx5_", "", CLASS_COMPUTE }, { "", "gw\xc3\xa9", " ", "mlx5_", "", CLASS_COMPUTE },
+	{ "", "pl\xc3\xa4tze-nas", " ", "mlx5_", "", CLASS_STORAGE },
+	{ "Intel Infiniband HCA ", "qib", NULL, "", "", CLASS_COMPUTE },
+	{ "Voltaire HCA410Ex-D", NULL, NULL, "", "", CLASS_COMPUTE },
+	{ "MT4129 ConnectX7   Mellanox Technologies", NULL, NULL, "", "", CLASS_COMPUTE },
+	{ "", NULL, NULL, "mlx4_", "", CLASS_COMPUTE },
+};
+
+/* "": no host, no device */
+static void describe(const struct form *form, unsigned host, unsigned device, char *ret, char *ret_host,
+		     char *ret_device)
 {
-	*ret_class = CLASS_COMPUTE;
-	switch (form) {
-	case 0:
-		snprintf(ret, size, "node%04u mlx5_%u", host, device);
-		break;
-	case 1:
-		snprintf(ret, size, "node%04u HCA-%u", host, device + 1);
-		break;
-	case 2:
-		snprintf(ret, size, "db%04u S 10.1.2.%u HCA-%u", host, host % 250, device + 1);
-		break;
-	case 3:
-		snprintf(ret, size, "cel%04u C 10.1.2.%u%s HCA-%u", host, host % 250, host % 2 ? ",10.1.3.1" : "",
-			 device + 1);
-		*ret_class = CLASS_STORAGE;
-		break;
-	case 4:
-		snprintf(ret, size, "node%04u serial%u mlx5_%u", host, host * 7, device);
-		break;
-	case 5:
-		snprintf(ret, size, "node%04u ibp%us0 (Maker)", host, device);
-		break;
-	default:
-		snprintf(ret, size, "oss%04u mlx5_%u", host, device);
-		*ret_class = CLASS_STORAGE;
-		break;
-	}
+	*ret_host = *ret_device = '\0';
+	if (form->host)
+		snprintf(ret_host, NODE_DESC_SIZE, "%s%04u", form->host, host);
+	if (form->device[0])
+		snprintf(ret_device, NODE_DESC_SIZE, "%s%u", form->device, device + 1);
+	snprintf(ret, 3 * NODE_DESC_SIZE, "%s%s%s%s%s", form->start, ret_host, form->between ? form->between : "",
+		 ret_device, form->end);
 }
 
 TEST(all_functions_agree_on_a_thousand_descriptions)
 {
+	const unsigned count = sizeof(forms) / sizeof(*forms);
 	struct fabric *fabric = net_new();
-	uint32_t leaf[4], hcas[HOSTS * 4];
-	uint8_t classes[HOSTS];
+	uint32_t leaf[DEVICES * 2], hcas[HOSTS * DEVICES];
 	struct shape *shape;
 
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < DEVICES * 2; i++)
 		leaf[i] = net_node(fabric, &(struct node){ .type = NODE_SWITCH, .port_count = 254 });
-	for (unsigned host = 0; host < HOSTS; host++) {
-		for (unsigned device = 0; device < 4; device++) {
-			char desc[NODE_DESC_SIZE];
+	for (unsigned i = 0; i < HOSTS * DEVICES; i++) {
+		const struct form *form = &forms[i / DEVICES % count];
+		char desc[3 * NODE_DESC_SIZE], host[NODE_DESC_SIZE], device[NODE_DESC_SIZE];
 
-			make_desc(host % 7, host, device, desc, sizeof(desc), &classes[host]);
-			hcas[host * 4 + device] = net_hca(fabric, 0, "%s", desc);
-			net_link(fabric, hcas[host * 4 + device], leaf[device]);
-		}
+		describe(form, i / DEVICES, i % DEVICES, desc, host, device);
+		assert_true(strlen(desc) < NODE_DESC_SIZE);
+		hcas[i] = net_hca(fabric, 0x100000 + i / DEVICES, "%s", desc);
+		net_link(fabric, hcas[i], leaf[i % (DEVICES * 2)]);
 	}
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, HOSTS);
-	for (unsigned i = 0; i < HOSTS * 4; i++) {
-		const struct shape_node *node = &shape->nodes[hcas[i]];
-		char name[NODE_NAME_SIZE];
+	for (unsigned i = 0; i < HOSTS * DEVICES; i++) {
+		const struct form *form = &forms[i / DEVICES % count];
+		const struct node *node = &fabric->nodes[hcas[i]];
+		const struct shape_host *host = &shape->hosts[shape->nodes[hcas[i]].host];
+		char desc[3 * NODE_DESC_SIZE], name[NODE_DESC_SIZE], device[NODE_DESC_SIZE], found[NODE_NAME_SIZE];
+		struct host_words words;
+		bool marked[HOSTS] = { false };
 
-		assert_true(host_name(&fabric->nodes[hcas[i]], name));
-		assert_string_equal(name, shape->hosts[node->host].name);
-		assert_int_equal(node->class, classes[i / 4]);
-		assert_int_equal(shape->hosts[node->host].count, 4);
+		describe(form, i / DEVICES, i % DEVICES, desc, name, device);
+		assert_int_equal(host->count, DEVICES);
+		assert_int_equal(host->class, form->class);
+		assert_int_equal(shape->nodes[hcas[i]].class, form->class);
+		assert_int_equal(host_split(node->name, &words), form->host != NULL);
+		snprintf(found, sizeof(found), "%.*s", (int)words.device_len, words.device_len ? words.device : "");
+		assert_string_equal(found, device);
+		assert_true(host_name(node, found));
+		if (!form->host) {
+			assert_int_equal(strtoull(found, NULL, 16), node->guid);
+			continue;
+		}
+		assert_string_equal(found, name);
+		assert_string_equal(host->name, name);
+		assert_ptr_equal(&shape->hosts[shape_find_host(shape, name)], host);
+		assert_true(shape_mark_hosts(shape, name, marked, NULL, NULL) >= 0);
+		assert_true(marked[host - shape->hosts]);
 	}
 	net_done(fabric, shape);
 }

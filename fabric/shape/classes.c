@@ -110,7 +110,8 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 	for (at = name; *at; at = next) {
 		size_t letters = 0;
 
-		while (isalpha((unsigned char)at[letters]))
+		/* Letters beyond ASCII are letters. */
+		while (isalpha((unsigned char)at[letters]) || (unsigned char)at[letters] >= 0x80)
 			letters++;
 		next = at + letters + !letters;
 		if (letters < len || strncasecmp(at + letters - len, word, len))
