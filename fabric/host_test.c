@@ -56,7 +56,8 @@ static const struct form {
 	uint8_t class;
 } forms[] = {
 	{ "", "node", " ", "mlx5_", "", CLASS_COMPUTE }, { "", "node", " ", "HCA-", "", CLASS_COMPUTE },
-	{ "", "db", " S 10.1.2.3 ", "HCA-", "", CLASS_COMPUTE }, { "", "cel", " C 10.1.2.3 ", "HCA-", "", CLASS_STORAGE },
+	{ "", "db", " S 10.1.2.3 ", "HCA-", "", CLASS_COMPUTE },
+	{ "", "cel", " C 10.1.2.3 ", "HCA-", "", CLASS_STORAGE },
 	{ "", "cel", " C 10.1.2.3,10.1.3.3 ", "HCA-", "", CLASS_STORAGE },
 	{ "", "node", " serial77 ", "mlx5_", "", CLASS_COMPUTE }, { "", "node", " ", "ibp", " (Maker)", CLASS_COMPUTE },
 	{ "", "oss", " ", "mlx5_", "", CLASS_STORAGE }, { " ", "vmss00000", "  ", "mlx5_ib", " ", CLASS_COMPUTE },
