@@ -132,3 +132,35 @@ int fabric_keep_silent(const struct fabric *before, const struct fabric *found, 
 	free(kept);
 	return count;
 }
+
+static int compare_guids(const void *a, const void *b, void *ctx)
+{
+	const struct node *nodes = ctx;
+	uint64_t left = nodes[*(const uint32_t *)a].guid, right = nodes[*(const uint32_t *)b].guid;
+
+	return (left > right) - (left < right);
+}
+
+int fabric_sort(struct fabric **fabric, const struct name_map *map, struct error *err)
+{
+	const struct fabric *from = *fabric;
+	uint32_t *order = calloc(from->node_count + 1, sizeof(*order));
+	struct fabric *to = order ? fabric_create(NULL) : NULL;
+	int code = to ? 0 : err_nomem(err);
+
+	for (uint32_t i = 0; code == 0 && i < from->node_count; i++)
+		order[i] = i;
+	if (code == 0)
+		qsort_r(order, from->node_count, sizeof(*order), compare_guids, from->nodes);
+	for (uint32_t i = 0; code == 0 && i < from->node_count; i++)
+		code = add_node(to, from, order[i], false, err);
+	if (code == 0)
+		code = add_links(to, from, err);
+	if (code == 0)
+		code = fabric_finish(to, map, err);
+	fabric_destroy(code == 0 ? *fabric : to);
+	if (code == 0)
+		*fabric = to;
+	free(order);
+	return code;
+}

@@ -6,6 +6,7 @@
 
 struct error;
 struct fabric;
+struct name_map;
 
 /*
  * fabric_keep_silent - add unresponsive nodes of the previous topology to a discovered fabric
@@ -20,5 +21,13 @@ struct fabric;
  */
 int fabric_keep_silent(const struct fabric *before, const struct fabric *found, struct fabric **ret,
 		       struct error *err);
+
+/*
+ * fabric_sort - replace a finished fabric of links that are up by one whose nodes are in order of GUIDs
+ * What is computed from it no longer depends on the order of the file that it was read from.
+ * @map:  node names, or NULL
+ * Return: 0 or ERR_NOMEM; @fabric is unchanged then.
+ */
+int fabric_sort(struct fabric **fabric, const struct name_map *map, struct error *err);
 
 #endif

@@ -16,6 +16,7 @@
 #include "cli/lib/options.h"
 #include "export/dot.h"
 #include "fabric/fabric.h"
+#include "fabric/keep.h"
 #include "fabric/name_map.h"
 #include "fabric/netfile.h"
 #include "fabric/shape.h"
@@ -53,16 +54,23 @@ int topology_read_file(const char *path, const struct name_map *names, struct fa
 {
 	struct text text = { 0 };
 	struct netfile_notes notes;
+	struct fabric *fabric = NULL;
 	struct error why = { 0 };
 	int code = text_read_file(path, "", TEXT_FABRIC_MOST, &text, err);
 
 	if (code == 0) {
-		code = netfile_read(text_chars(&text), text.len, names, ret, &notes, &why);
+		code = netfile_read(text_chars(&text), text.len, names, &fabric, &notes, &why);
 		if (code < 0)
 			err_set(err, code, "%s: %s", path, why.text);
 	}
-	if (code == 0)
+	if (code == 0) {
 		netfile_describe(&notes, warn, &path);
+		code = fabric_sort(&fabric, names, err);
+	}
+	if (code == 0)
+		*ret = fabric;
+	else
+		fabric_destroy(fabric);
 	text_done(&text);
 	return code;
 }

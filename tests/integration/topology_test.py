@@ -113,6 +113,20 @@ with tap.part("hosts and routers"):
     tap.equal("every cable is drawn once", sorted(sorted((labels[a], labels[b])) for a, b in re.findall(r"([nh]\d+) -- ([nh]\d+)", text)),
               [["h1", "h3"], ["h1", "sw"], ["h2", "sw"], ["h4", "rt"], ["rt", "sw"]])
 
+with tap.part("the order of a file changes nothing"):
+    with open(tree, encoding="utf-8") as file:
+        head, *nodes = re.split(r"\n\n(?=vendid|sysimgguid|switchguid|caguid|Switch|Ca|Hca)", file.read().rstrip("\n"))
+    # Names that are not unique.
+    nodes = [re.sub(r'"MF0;(?!core-001)[^"]*"', '"Quantum Mellanox Technologies"', node) for node in nodes]
+    results = set()
+    for seed in range(3):
+        with open("shuffled.net", "w", encoding="utf-8") as file:
+            file.write("\n\n".join([head, *(random.Random(seed).sample(nodes, len(nodes)) if seed else nodes)]) + "\n")
+        results.add(tuple(ibwire(*words, "--from", "shuffled.net").out for words in (
+            ("topology", "show"), ("topology", "show", "--format", "json"), ("topology", "show", "--summary", "--format", "json"),
+            ("topology", "dot", "--hosts"), ("names", "suggest"))))
+    tap.result(len(nodes) > 20 and len(results) == 1, "tables, JSON, pictures and names are equal", (len(nodes), len(results)))
+
 with tap.part("save and diff of files"):
     ibwire("topology", "save", "--from", rail, "saved.net")
     same = ibwire("topology", "diff", "--from", rail, "saved.net", check=False)
