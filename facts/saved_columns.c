@@ -22,14 +22,21 @@ static const struct job *job_of(const void *row)
 	return ((const struct job_facts *)row)->job;
 }
 
-enum { JOB_NAME, JOB_ENDED_BY, JOB_COMMAND };
+struct job_facts job_facts_of(const struct job *job, const struct job *now)
+{
+	return (struct job_facts){ job, job_duration_us(job, now), job_suspended_us(job, now) };
+}
+
+/* Texts of a job: its labels, and these. */
+enum { JOB_NAME = JOB_LABELS, JOB_ENDED_BY, JOB_COMMAND };
 
 static void fill_job_text(struct result *result, size_t at, const void *row)
 {
 	int which = result_column(result, at)->which;
 	const struct job *job = job_of(row);
 
-	put_text(result, at, which == JOB_NAME     ? job->name :
+	put_text(result, at, which < JOB_LABELS    ? job->labels[which] :
+			     which == JOB_NAME     ? job->name :
 			     which == JOB_ENDED_BY ? job->ended_by :
 						     job->command);
 }
@@ -82,7 +89,7 @@ const struct column job_columns[] = {
 	  COLUMN_MEMBER(struct job_facts, duration_us),
 	  .help = "time from its begin to its end, or until now" },
 	{ .key = "ending", .title = "ENDING", .kind = COLUMN_TEXT, .fill = fill_ending,
-	  .help = "running, ended, replaced by another job on its hosts, or expired" },
+	  .help = "running, suspended, ended, replaced by another job on its hosts, or expired" },
 	{ .key = "ended_by", .title = "ENDED BY", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_job_text, .which = JOB_ENDED_BY, .help = "id of the job that replaced it" },
 	{ .key = "exit_status", .title = "STATUS", .kind = COLUMN_INTEGER, .priority = 1,
@@ -95,6 +102,16 @@ const struct column job_columns[] = {
 	  .fill = fill_snapshot, .which = false, .help = "snapshot of its begin" },
 	{ .key = "end_snapshot", .title = "END SNAPSHOT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_snapshot, .which = true, .help = "snapshot of its end" },
+	{ .key = "user", .title = "USER", .kind = COLUMN_TEXT, .priority = 4, .fill = fill_job_text,
+	  .which = JOB_USER, .help = "user of the job in the batch system" },
+	{ .key = "account", .title = "ACCOUNT", .kind = COLUMN_TEXT, .priority = 6, .fill = fill_job_text,
+	  .which = JOB_ACCOUNT, .help = "account that the job is charged to" },
+	{ .key = "partition", .title = "PARTITION", .kind = COLUMN_TEXT, .priority = 5, .fill = fill_job_text,
+	  .which = JOB_PARTITION, .help = "partition or queue of the job" },
+	{ .key = "cluster", .title = "CLUSTER", .kind = COLUMN_TEXT, .priority = 7, .fill = fill_job_text,
+	  .which = JOB_CLUSTER, .help = "cluster of the batch system, in which the id is unique" },
+	{ .key = "suspended_us", .title = "SUSPENDED", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE,
+	  COLUMN_MEMBER(struct job_facts, suspended_us), .help = "time for which it was suspended" },
 	{ 0 },
 };
 

@@ -12,8 +12,11 @@ struct job;
 /* A row of a table of jobs. */
 struct job_facts {
 	const struct job *job;
-	int64_t duration_us; /* job_duration_us() */
+	int64_t duration_us, suspended_us; /* job_duration_us(), job_suspended_us() */
 };
+
+/* job_facts_of - the row of a job. @now: as of job_duration_us() */
+struct job_facts job_facts_of(const struct job *job, const struct job *now);
 
 /* job_set_end - set end_us, end_boot_us and end_boot_id to this moment, for job_duration_us() too. */
 void job_set_end(struct job *job);

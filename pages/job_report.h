@@ -174,7 +174,7 @@ struct job_line {
 
 struct job_report {
 	struct job job;            /* copy, owned */
-	bool running;
+	bool running;              /* it has not ended; it may be suspended */
 	int64_t begin_us, end_us;  /* wall clock; of a running job the newest sweep, or now */
 	int64_t duration_us;       /* by CLOCK_BOOTTIME where both ends are of one boot */
 	int64_t clock_step_us;     /* the wall clock was stepped by this much during the job; 0: it was not */

@@ -483,7 +483,7 @@ struct listing {
 static bool put_job(void *ctx, const struct job *job)
 {
 	struct listing *listing = ctx;
-	const struct job_facts facts = { job, job_duration_us(job, &listing->now) };
+	const struct job_facts facts = job_facts_of(job, &listing->now);
 
 	result_fill(listing->result, &facts);
 	return result_end_row(listing->result);

@@ -31,12 +31,19 @@ enum job_ending {
 	JOB_ENDED,    /* by `job end`, or with the command of `ibwire run` */
 	JOB_REPLACED, /* it never ended: another job began on its hosts */
 	JOB_EXPIRED,  /* it never ended, and is too old */
+	JOB_SUSPENDED, /* it has not ended, and has its hosts, but does not run */
 	JOB_ENDING_COUNT,
 };
+
+/* Texts that the batch system has of a job, each a column of its name. An id is unique in its cluster. */
+enum job_label { JOB_CLUSTER, JOB_USER, JOB_ACCOUNT, JOB_PARTITION, JOB_LABELS };
+
+#define JOB_TEXT_SIZE 129
 
 struct job {
 	int64_t number;               /* id of its row */
 	char id[JOB_ID_SIZE];         /* of the batch system; not unique: a requeued job has several rows */
+	char labels[JOB_LABELS][JOB_TEXT_SIZE]; /* "": unknown */
 	char name[JOB_NAME_SIZE];     /* "": none */
 	char *hosts;                  /* host list as Slurm writes it; "": all hosts of the fabric */
 	char *command;                /* of `ibwire run`; "": none */
@@ -48,13 +55,18 @@ struct job {
 	enum job_ending ending;
 	char ended_by[JOB_ID_SIZE];   /* JOB_REPLACED: id of the job that began on its hosts; otherwise "" */
 	int exit_status;              /* -1: unknown */
+	int64_t suspended_since_us;   /* wall clock; 0: it is not suspended */
+	int64_t suspended_us;         /* sum of its earlier suspensions */
 };
 
 /* job_done - free the texts of a job that jobs_find() returned. */
 void job_done(struct job *job);
 
-/* job_ending_name - "running", "ended", "replaced", "expired" */
+/* job_ending_name - "running", "ended", "replaced", "expired", "suspended" */
 const char *job_ending_name(enum job_ending ending);
+
+/* job_label_name - "cluster", "user", "account", "partition" */
+const char *job_label_name(enum job_label label);
 
 /*
  * job_duration_us - time from the begin of a job to its end
@@ -62,6 +74,9 @@ const char *job_ending_name(enum job_ending ending);
  * @now:  of a running job: end_us, end_boot_us and end_boot_id of this moment
  */
 int64_t job_duration_us(const struct job *job, const struct job *now);
+
+/* job_suspended_us - for how long a job was suspended. @now: as of job_duration_us(), its end_us only */
+int64_t job_suspended_us(const struct job *job, const struct job *now);
 
 /* job_snapshot_name - "job-NUMBER-begin" or "job-NUMBER-end" */
 #define JOB_SNAPSHOT_NAME_SIZE 32
@@ -85,10 +100,11 @@ int jobs_list(struct reader *reader, const struct job_query *query, bool *ret_ol
 
 /*
  * jobs_find - the newest job with an id
- * @ret:  for job_done() if there is one, otherwise untouched
- * Return: 1; 0 if there is none; ERR_IO; ERR_NOMEM.
+ * @cluster:  of this cluster, or else of an unknown one ("": only of an unknown one); NULL: of any
+ * @ret:      for job_done() if there is one, otherwise untouched
+ * Return: 1; 0 if there is none; ERR_USAGE without @cluster if several clusters have this id; ERR_IO; ERR_NOMEM.
  */
-int jobs_find(struct reader *reader, const char *id, struct job *ret, struct error *err);
+int jobs_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err);
 
 /* Which running jobs a new one closes. */
 struct job_rules {
@@ -100,22 +116,32 @@ struct job_rules {
 
 /*
  * jobs_begin - store a new job, and close those that @rules name, in one transaction
- * @job:  id, name, hosts, command and begin of the job, without begin_sweep. Its number is set, and
+ * @job:  id, labels, name, hosts, command and begin of the job, without begin_sweep. Its number is set, and
  *        its id "run-NUMBER" if it is ""
  *
- * Return: 0; 1 if a job with this id is running, with its number and begin_us in @job and nothing
- * changed; ERR_IO.
+ * A suspended job is not on its hosts. Return: 0; 1 if a job with this id has not ended in the same cluster, with
+ * its number and begin_us in @job and nothing changed; ERR_IO.
  */
 int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_rules *rules, struct error *err);
 
 /*
  * jobs_end - store the end of the newest job with an id
- * @job:  id, exit_status and end of the job, without end_sweep. Its number and ending are set.
+ * @cluster:  as of jobs_find()
+ * @job:      id, exit_status and end of the job, without end_sweep. Its number and ending are set.
  *
- * A job that has expired can still end. An unknown exit status of a job that ended is completed.
- * Return: 0; 1 if it had ended; ERR_USAGE if no job has this id; ERR_IO.
+ * A job that has expired, or that was replaced, can still end. An unknown exit status of a job that ended is
+ * completed. Return: 0; 1 if it had ended; ERR_USAGE if no job or several jobs have this id; ERR_IO.
  */
-int jobs_end(struct saved_writer *writer, struct job *job, struct error *err);
+int jobs_end(struct saved_writer *writer, const char *cluster, struct job *job, struct error *err);
+
+/*
+ * jobs_suspend - store that the newest job with an id does not run until jobs_suspend() without @suspended
+ * @cluster:  as of jobs_find()
+ * @wall_us:  this moment
+ * Return: 0; 1 if nothing changes; ERR_USAGE as jobs_end(), or if it has ended; ERR_IO.
+ */
+int jobs_suspend(struct saved_writer *writer, const char *cluster, const char *id, bool suspended, int64_t wall_us,
+		 struct error *err);
 
 /*
  * jobs_remove_snapshots - remove the oldest snapshots of jobs that ended longer ago than @keep_us

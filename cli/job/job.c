@@ -82,27 +82,50 @@ static int end(const struct command *command, struct job_options *options, struc
 	return code < 0 ? code : 0;
 }
 
+static int change_state(const struct command *command, struct job_options *options, bool suspended, struct error *err)
+{
+	const char *id = options->snapshot.common.argv[1];
+	int code = check_id(command, id, err);
+
+	if (code == 0)
+		code = job_record_suspend(options, id, suspended, err);
+	if (code > 0)
+		log_warning("job %s is %s already; nothing was changed", id, suspended ? "suspended" : "running");
+	return code < 0 ? code : 0;
+}
+
+static int suspend(const struct command *command, struct job_options *options, struct error *err)
+{
+	return change_state(command, options, true, err);
+}
+
+static int resume(const struct command *command, struct job_options *options, struct error *err)
+{
+	return change_state(command, options, false, err);
+}
+
 /* --- hooks of a batch system --- */
 
-enum { HOOK_MOST = 65536, HOOK_FIELDS = 3 };
+/* Fields of a begin: id, hosts, name, maybe the labels. Of an end: id, exit status, maybe the cluster. */
+enum { HOOK_MOST = 65536, BEGIN_FIELDS = 3, END_FIELDS = 2, HOOK_FIELDS = BEGIN_FIELDS + JOB_LABELS };
 
-/* Split a text into fields that are ended by NUL; if it has none, by newline. Is it exactly @count of them? */
-static bool split_fields(struct text *text, size_t count, char *ret[HOOK_FIELDS])
+/* Split a text into fields that are ended by NUL; if it has none, by newline. Return: their number; 0: malformed. */
+static size_t split_fields(struct text *text, char *ret[HOOK_FIELDS])
 {
 	char end = memchr(text_chars(text), '\0', text->len) ? '\0' : '\n';
 	char *at = text->chars, *last = at + text->len;
 	size_t found = 0;
 
-	while (at < last && found < count) {
+	while (at < last && found < HOOK_FIELDS) {
 		char *next = memchr(at, end, (size_t)(last - at));
 
 		if (!next)
-			return false;
+			return 0;
 		*next = '\0';
 		ret[found++] = at;
 		at = next + 1;
 	}
-	return found == count && at == last;
+	return at == last ? found : 0;
 }
 
 /* An exit status from 0 to 255; "": unknown. */
@@ -128,15 +151,20 @@ static int hook(const struct command *command, int argc, char **argv, struct err
 	};
 	char *fields[HOOK_FIELDS], *words[] = { argv[2], NULL };
 	struct text text = { 0 };
+	size_t count = 0;
 	int code;
 
 	if (!begins && !ends)
 		return options_usage_error(command, err, "hook takes one argument, begin or end, and no options");
 	code = text_read_file(NULL, "the fields of a job from ", HOOK_MOST, &text, err);
-	if (code == 0 && !split_fields(&text, begins ? 3 : 2, fields))
+	if (code == 0)
+		count = split_fields(&text, fields);
+	if (code == 0 && (begins ? count != BEGIN_FIELDS && count != HOOK_FIELDS :
+				   count != END_FIELDS && count != END_FIELDS + 1))
 		code = options_usage_error(command, err, "hook %s requires %s on standard input, each ended by NUL or "
-					   "each by a newline", argv[2],
-					   begins ? "three fields (id, hosts, name)" : "two fields (id, exit status)");
+					   "each by a newline", argv[2], begins ?
+					   "three fields (id, hosts, name) or seven (and cluster, user, account, "
+					   "partition)" : "two fields (id, exit status) or three (and cluster)");
 	if (code == 0 && begins && *fields[1] == '@')
 		code = options_usage_error(command, err, "hook reads no file of hosts");
 	if (code == 0 && ends && !read_status(fields[1], &options.status))
@@ -149,6 +177,8 @@ static int hook(const struct command *command, int argc, char **argv, struct err
 		options.snapshot.common.db = STORAGE_SYSTEM_PATH;
 		options.hosts = begins ? fields[1] : NULL;
 		options.name = begins ? fields[2] : NULL;
+		for (size_t i = begins ? BEGIN_FIELDS : END_FIELDS, label = 0; i < count; i++, label++)
+			options.labels[label] = fields[i];
 		code = begins ? begin(command, &options, err) : end(command, &options, err);
 	}
 	text_done(&text);
@@ -167,7 +197,7 @@ static int remove_one(const struct command *command, struct job_options *options
 	(void)command;
 	if (code < 0)
 		return code;
-	code = job_find(moment.reader, common->argv[1], &job, err);
+	code = job_find(moment.reader, options->labels[JOB_CLUSTER], common->argv[1], &job, err);
 	moment_done(&moment);
 	if (code == 0)
 		code = options_db_path(common, false, path, sizeof(path), err);
@@ -194,7 +224,7 @@ struct listing {
 static bool put_job(void *ctx, const struct job *job)
 {
 	struct listing *listing = ctx;
-	const struct job_facts facts = { job, job_duration_us(job, &listing->now) };
+	const struct job_facts facts = job_facts_of(job, &listing->now);
 
 	result_fill(listing->result, &facts);
 	return result_end_row(listing->result);
@@ -240,6 +270,8 @@ static const struct subcommand {
 	{ "list", 0, 0, list },
 	{ "remove", 1, 1, remove_one },
 	{ "report", 1, 1, job_report_cmd },
+	{ "resume", 1, 1, resume },
+	{ "suspend", 1, 1, suspend },
 	{ "compare", 1, 2, job_compare_cmd },
 };
 
@@ -256,8 +288,15 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--columns requires list");
 	if (!ends && options->keep_us)
 		return options_usage_error(command, err, "--keep requires end");
-	if (!begins && (options->hosts || options->name || options->lenient || options->shared))
-		return options_usage_error(command, err, "--hosts, --name, --lenient and --shared require begin");
+	if (!begins && (options->hosts || options->name || options->lenient || options->shared || options->exclusive))
+		return options_usage_error(command, err, "--hosts, --name, --lenient, --shared and --exclusive require "
+					   "begin");
+	if (options->shared && options->exclusive)
+		return options_usage_error(command, err, "--shared and --exclusive exclude each other");
+	for (int i = 0; i < JOB_LABELS; i++)
+		if (!begins && options->labels[i] && (i != JOB_CLUSTER || !strcmp(word, "list")))
+			return options_usage_error(command, err, i == JOB_CLUSTER ? "--cluster requires an id" :
+						   "--user, --account and --partition require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
 	if (nccl_files_check(command, &options->nccl, err) < 0)
@@ -284,7 +323,14 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_SPAN_OR_0("keep", 0, &options.keep_us,
 			      "end: remove snapshots of jobs that ended longer ago, 0 = never (0)"),
 		OPT_FLAG("lenient", 0, &options.lenient, "begin: warn of hosts that the fabric does not have"),
-		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts"),
+		OPT_FLAG("shared", 0, &options.shared, "begin: close no running job on the same hosts (default)"),
+		OPT_FLAG("exclusive", 0, &options.exclusive,
+			 "begin: close running jobs on the same hosts, whose end is missing"),
+		OPT_TEXT("cluster", 0, "NAME", &options.labels[JOB_CLUSTER],
+			 "cluster of the batch system, in which its ids are unique"),
+		OPT_TEXT("user", 0, "NAME", &options.labels[JOB_USER], "begin: user of the job"),
+		OPT_TEXT("account", 0, "NAME", &options.labels[JOB_ACCOUNT], "begin: account of the job"),
+		OPT_TEXT("partition", 0, "NAME", &options.labels[JOB_PARTITION], "begin: partition (queue) of the job"),
 		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
 			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
 		OPT_FLAG("all", 'a', &options.snapshot.all,
@@ -321,6 +367,6 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}
-	return options_usage_error(command, err, "give a sub-command: begin, end, list, report, compare, remove, or "
-				   "hook as the first word");
+	return options_usage_error(command, err, "give a sub-command: begin, end, list, report, compare, remove, "
+				   "suspend, resume, or hook as the first word");
 }

@@ -24,7 +24,9 @@ struct job_options {
 	const char *html;    /* report: file to write a page to; NULL: none */
 	bool no_snapshot;
 	bool lenient;        /* begin: unknown hosts are a warning */
-	bool shared;         /* begin: close no job on the same hosts */
+	bool shared;         /* begin: the default, which closes no job on the same hosts */
+	bool exclusive;      /* begin: close jobs on the same hosts */
+	const char *labels[JOB_LABELS]; /* begin; the cluster of all sub-commands with an id; NULL: none */
 	int64_t expire_us;   /* begin: running jobs that are older are closed; 0: none */
 	int64_t keep_us;     /* end: snapshots of jobs that ended longer ago are removed; 0: none */
 	int64_t status;      /* end: exit status of the job; -1: unknown */
@@ -45,9 +47,10 @@ struct job_options {
 
 /*
  * job_find - the newest job with an id, for job_done()
- * Return: 0; ERR_USAGE with the nearest id if there is none; ERR_IO; ERR_NOMEM.
+ * @cluster:  as of jobs_find()
+ * Return: 0; ERR_USAGE with the nearest id if there is none, or if several clusters have it; ERR_IO; ERR_NOMEM.
  */
-int job_find(struct reader *reader, const char *id, struct job *ret, struct error *err);
+int job_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err);
 
 /*
  * job_record_begin - store the begin of a job, with a snapshot
@@ -56,8 +59,8 @@ int job_find(struct reader *reader, const char *id, struct job *ret, struct erro
  * @ret:      for job_done(), on error too
  *
  * A snapshot that cannot be taken, closed jobs and hosts that are unknown (lenient) are warnings.
- * Return: 0; 1 if a job with this id is running already; ERR_USAGE for an invalid host list, or an
- * unknown host; ERR_IO if the database cannot be written; ERR_NOMEM.
+ * Return: 0; 1 if a job with this id is running already; ERR_USAGE for an invalid host list, a text that is too
+ * long, or an unknown host; ERR_IO if the database cannot be written; ERR_NOMEM.
  */
 int job_record_begin(struct job_options *options, const char *id, const char *command, struct job *ret,
 		     struct error *err);
@@ -67,6 +70,9 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
  * Return: 0; 1 if it had ended; ERR_USAGE if no such job began; ERR_UNAVAILABLE without a database; ERR_IO.
  */
 int job_record_end(struct job_options *options, const char *id, struct error *err);
+
+/* job_record_suspend - suspend or resume a job. Return: 0; 1 if nothing changes; or as job_record_end(). */
+int job_record_suspend(const struct job_options *options, const char *id, bool suspended, struct error *err);
 
 struct job_report;
 struct name_map;

@@ -51,14 +51,16 @@ static int find_earlier(struct reader *reader, const struct job *job, struct job
 }
 
 /* @ret: the earlier one first; for job_done() up to @ret_count */
-static int find_jobs(struct reader *reader, const struct options *common, struct job ret[2], int *ret_count,
+static int find_jobs(struct reader *reader, const struct job_options *options, struct job ret[2], int *ret_count,
 		     struct error *err)
 {
-	int code = job_find(reader, common->argv[common->argc - 1], &ret[1], err);
+	const struct options *common = &options->snapshot.common;
+	const char *cluster = options->labels[JOB_CLUSTER];
+	int code = job_find(reader, cluster, common->argv[common->argc - 1], &ret[1], err);
 
 	if (code < 0)
 		return code;
-	code = common->argc > 2 ? job_find(reader, common->argv[1], &ret[0], err) :
+	code = common->argc > 2 ? job_find(reader, cluster, common->argv[1], &ret[0], err) :
 	       find_earlier(reader, &ret[1], &ret[0], err);
 	if (code < 0) {
 		job_done(&ret[1]);
@@ -87,7 +89,7 @@ int job_compare_cmd(const struct command *command, struct job_options *options, 
 	(void)command;
 	if (code < 0)
 		return code;
-	code = find_jobs(moment.reader, common, jobs, &count, err);
+	code = find_jobs(moment.reader, options, jobs, &count, err);
 	for (int i = 0; code == 0 && i < 2; i++)
 		code = job_report_of(moment.reader, moment.names, &jobs[i], common->now_us, &reports[i], err);
 	if (code == 0)

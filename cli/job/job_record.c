@@ -29,10 +29,10 @@ static bool offer_id(void *ctx, const struct job *job)
 	return true;
 }
 
-int job_find(struct reader *reader, const char *id, struct job *ret, struct error *err)
+int job_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err)
 {
 	struct nearest nearest;
-	int code = jobs_find(reader, id, ret, err);
+	int code = jobs_find(reader, cluster, id, ret, err);
 
 	if (code)
 		return code < 0 ? code : 0;
@@ -40,8 +40,8 @@ int job_find(struct reader *reader, const char *id, struct job *ret, struct erro
 	code = jobs_list(reader, &(struct job_query){ .most = JOB_LIST_MOST }, NULL, offer_id, &nearest, err);
 	if (code < 0)
 		return code;
-	return err_set(err, ERR_USAGE, "no job '%.64s' began%s", id,
-		       *nearest.hint ? nearest.hint : "; see: ibwire job list");
+	return err_set(err, ERR_USAGE, "no job '%.64s' began%s%.64s%s", id, cluster && *cluster ? " in cluster " : "",
+		       cluster ? cluster : "", *nearest.hint ? nearest.hint : "; see: ibwire job list");
 }
 
 /* --- hosts --- */
@@ -186,14 +186,24 @@ static int store_begin(struct saved_writer *writer, const struct job_options *op
 {
 	struct beginning beginning = { job, hosts };
 	const struct job_rules rules = {
-		.expire_us = options->expire_us, .overlaps = options->shared ? NULL : overlaps, .closed = report_closed,
-		.ctx = &beginning,
+		.expire_us = options->expire_us, .overlaps = options->exclusive ? overlaps : NULL,
+		.closed = report_closed, .ctx = &beginning,
 	};
 
 	job->begin_us = clock_wall_us(clock_system());
 	job->begin_boot_us = clock_boottime_us(clock_system());
 	clock_system()->boot_id(clock_system()->ctx, job->begin_boot_id);
 	return jobs_begin(writer, job, &rules, err);
+}
+
+/* Copy a text of at most @size - 1 bytes. One that is too long is cut if @lenient. Return: 0 or ERR_USAGE. */
+static int copy_text(char *ret, size_t size, const char *option, const char *text, bool lenient, struct error *err)
+{
+	if (!lenient && strlen(text) >= size)
+		return err_set(err, ERR_USAGE, "--%s has %zu bytes; use at most %zu, or --lenient", option,
+			       strlen(text), size - 1);
+	snprintf(ret, size, "%.*s", (int)text_cut_bytes(text, size - 1), text);
+	return 0;
 }
 
 int job_record_begin(struct job_options *options, const char *id, const char *command, struct job *ret,
@@ -206,11 +216,12 @@ int job_record_begin(struct job_options *options, const char *id, const char *co
 
 	*ret = (struct job){ .exit_status = -1 };
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
-	if (options->name)
-		memcpy(ret->name, options->name, text_cut_bytes(options->name, sizeof(ret->name) - 1));
-	if (code == 0 && !options->lenient && options->name && strlen(options->name) >= sizeof(ret->name))
-		code = err_set(err, ERR_USAGE, "--name has %zu bytes; use at most %zu, or --lenient",
-			       strlen(options->name), sizeof(ret->name) - 1);
+	if (code == 0 && options->name)
+		code = copy_text(ret->name, sizeof(ret->name), "name", options->name, options->lenient, err);
+	for (int i = 0; code == 0 && i < JOB_LABELS; i++)
+		if (options->labels[i])
+			code = copy_text(ret->labels[i], sizeof(ret->labels[i]), job_label_name(i), options->labels[i],
+					 options->lenient, err);
 	/* First of all: this migrates or creates the database. */
 	if (code == 0)
 		code = saved_writer_open(path, &writer, err);
@@ -239,34 +250,54 @@ static void remove_old(const struct job_options *options, const char *path, cons
 		log_warning("snapshots of older jobs were not removed: %s", err.text);
 }
 
-int job_record_end(struct job_options *options, const char *id, struct error *err)
+/* Open a database for a change of the job with an id. A reader creates none, and has the nearest id. */
+static int open_writer_of(const struct job_options *options, const char *id, char path[4096],
+			  struct saved_writer **ret, struct error *err)
 {
-	struct job job = { .exit_status = (int)options->status };
-	struct saved_writer *writer = NULL;
+	int code = options_db_path(&options->snapshot.common, true, path, 4096, err);
 	struct reader *reader = NULL;
 	struct job found = { 0 };
-	char path[4096];
-	int code = options_db_path(&options->snapshot.common, true, path, sizeof(path), err);
 
-	job_set_end(&job);
-	snprintf(job.id, sizeof(job.id), "%s", id);
-	/* A reader creates no database, and has the nearest id. */
 	if (code == 0)
 		code = reader_open(path, &reader, err);
 	if (code < 0)
 		return code;
-	code = job_find(reader, id, &found, err);
+	code = job_find(reader, options->labels[JOB_CLUSTER], id, &found, err);
 	reader_close(reader);
 	job_done(&found);
-	if (code == 0)
-		code = saved_writer_open(path, &writer, err);
+	return code < 0 ? code : saved_writer_open(path, ret, err);
+}
+
+int job_record_end(struct job_options *options, const char *id, struct error *err)
+{
+	struct job job = { .exit_status = (int)options->status };
+	struct saved_writer *writer = NULL;
+	char path[4096];
+	int code;
+
+	job_set_end(&job);
+	snprintf(job.id, sizeof(job.id), "%s", id);
+	code = open_writer_of(options, id, path, &writer, err);
 	if (code < 0)
 		return code;
-	code = jobs_end(writer, &job, err);
+	code = jobs_end(writer, options->labels[JOB_CLUSTER], &job, err);
 	saved_writer_close(writer);
 	if (code == 0)
 		take(options, &job, true);
 	if (code >= 0 && options->keep_us)
 		remove_old(options, path, &job);
+	return code;
+}
+
+int job_record_suspend(const struct job_options *options, const char *id, bool suspended, struct error *err)
+{
+	struct saved_writer *writer = NULL;
+	char path[4096];
+	int code = open_writer_of(options, id, path, &writer, err);
+
+	if (code == 0)
+		code = jobs_suspend(writer, options->labels[JOB_CLUSTER], id, suspended, clock_wall_us(clock_system()),
+				    err);
+	saved_writer_close(writer);
 	return code;
 }

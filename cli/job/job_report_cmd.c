@@ -34,11 +34,11 @@ int job_report_of(struct reader *reader, const struct name_map *names, const str
 }
 
 /* The report of the newest job with an id. */
-static int compute(const struct moment *moment, const char *id, int64_t now_us, struct job_report **ret,
-		   struct error *err)
+static int compute(const struct moment *moment, const char *cluster, const char *id, int64_t now_us,
+		   struct job_report **ret, struct error *err)
 {
 	struct job job;
-	int code = job_find(moment->reader, id, &job, err);
+	int code = job_find(moment->reader, cluster, id, &job, err);
 
 	if (code < 0)
 		return code;
@@ -110,7 +110,7 @@ int job_report_write(const struct options *common, const char *id, const char *p
 	has_log = nccl->pattern && nccl_files_read(nccl, NULL, 0, &log, &unread) == 0;
 	if (nccl->pattern && !has_log)
 		log_warning("%s; the report is without it", unread.text);
-	code = compute(&moment, id, common->now_us, &report, err);
+	code = compute(&moment, NULL, id, common->now_us, &report, err);
 	if (code == 0 && has_log)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)
@@ -139,7 +139,7 @@ int job_report_cmd(const struct command *command, struct job_options *options, s
 		code = options_open_reader(common, &moment, err);
 	if (code < 0)
 		goto done;
-	code = compute(&moment, common->argv[1], common->now_us, &report, err);
+	code = compute(&moment, options->labels[JOB_CLUSTER], common->argv[1], common->now_us, &report, err);
 	if (code == 0 && options->nccl.pattern)
 		code = job_report_add_nccl(report, &log, err);
 	if (code == 0)

@@ -62,7 +62,8 @@ static void assert_ending(const char *id, const char *ending, const char *ended_
 	assert_text(row, "ending", ending);
 	assert_text(row, "ended_by", ended_by);
 	assert_int_equal(integer_of(row, "exit_status"), status);
-	assert_true(json_is_null(json_object_get(row, "end")) == !strcmp(ending, "running"));
+	assert_true(json_is_null(json_object_get(row, "end")) ==
+		    (!strcmp(ending, "running") || !strcmp(ending, "suspended")));
 	json_decref(row);
 }
 
@@ -90,7 +91,7 @@ TEST(a_job_is_listed_with_its_begin_and_end)
 	assert_refused({ "job|remove|4711", ERR_USAGE, "no job '4711' began" });
 }
 
-TEST(a_begin_closes_a_job_on_its_hosts_unless_they_are_shared)
+TEST(several_jobs_on_a_host_are_open_unless_a_begin_is_exclusive)
 {
 	char hosts[2][NODE_NAME_SIZE], more[2 * NODE_NAME_SIZE + 64];
 
@@ -99,17 +100,72 @@ TEST(a_begin_closes_a_job_on_its_hosts_unless_they_are_shared)
 	snprintf(more, sizeof(more), "--hosts|%s,%s", hosts[0], hosts[1]);
 	begin("1", more);
 	begin("everywhere", "");
-	snprintf(more, sizeof(more), "--hosts|%s|--shared", hosts[1]);
+	snprintf(more, sizeof(more), "--hosts|%s", hosts[1]);
 	begin("2", more);
+	snprintf(more, sizeof(more), "--shared|--hosts|%s", hosts[1]);
+	begin("2s", more);
 	assert_ending("1", "running", NULL, -1);
-	snprintf(more, sizeof(more), "--hosts|%s", hosts[0]);
+	snprintf(more, sizeof(more), "--exclusive|--hosts|%s", hosts[0]);
 	begin("3", more);
 	assert_ending("1", "replaced", "3", -1);
 	assert_ending("2", "running", NULL, -1);
+	assert_ending("2s", "running", NULL, -1);
 	assert_ending("everywhere", "running", NULL, -1);
 	assert_shows("job|list", "replaced by 3");
 	assert_shows("job|report|1", "never ended; closed");
 	json_decref(run_json("job|compare|1|everywhere"));
+}
+
+/* An id belongs to a cluster. What the batch system has of a job is shown everywhere. */
+TEST(jobs_have_a_cluster_user_account_and_partition)
+{
+	static const char *const texts[] = { "cluster", "user", "account", "partition" };
+	json_t *rows, *report;
+	size_t count;
+
+	begin("4711", "--cluster|alpha|--user|alice|--account|physics|--partition|gpu");
+	begin("4711", "--cluster|beta|--user|bob");
+	rows = run_json("job|list");
+	count = json_array_size(rows);
+	assert_true(count >= 2);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const wanted[2][4] = { { "alpha", "alice", "physics", "gpu" }, { "beta", "bob" } };
+
+		assert_text(json_array_get(rows, count - 2), texts[i], wanted[0][i]);
+		assert_text(json_array_get(rows, count - 1), texts[i], wanted[1][i]);
+	}
+	json_decref(rows);
+	assert_shows("job|list", "alice");
+	assert_shows("job|list", "CLUSTER");
+	assert_refused(
+		{ "job|report|4711", ERR_USAGE, "the clusters alpha and beta both have a job 4711; give --cluster" },
+		{ "job|end|4711|--no-snapshot", ERR_USAGE, "give --cluster" },
+		{ "job|remove|4711", ERR_USAGE, "give --cluster" },
+		{ "job|report|4711|--cluster|gamma", ERR_USAGE, "no job '4711' began in cluster gamma" },
+		{ "job|end|4711|--user|alice", ERR_USAGE, "require begin" },
+		{ "job|list|--cluster|alpha", ERR_USAGE, "--cluster requires an id" });
+	report = run_json("job|report|4711|--cluster|alpha");
+	assert_text(json_object_get(report, "job"), "user", "alice");
+	json_decref(report);
+	assert_shows("job|report|4711|--cluster|alpha", "cluster alpha, user alice, account physics, partition gpu");
+	command("job|end|4711|--no-snapshot|--cluster|beta|--status|1");
+	command("job|remove|4711|--cluster|beta");
+	assert_ending("4711", "running", NULL, -1);
+}
+
+TEST(a_suspended_job_is_neither_running_nor_ended)
+{
+	begin("s1", "");
+	command("job|suspend|s1");
+	command("job|suspend|s1");
+	assert_ending("s1", "suspended", NULL, -1);
+	assert_shows("job|list", "suspended");
+	assert_shows("job|report|s1", "suspended for");
+	command("job|resume|s1");
+	assert_ending("s1", "running", NULL, -1);
+	command("job|end|s1|--no-snapshot");
+	assert_refused({ "job|suspend|s1", ERR_USAGE, "job 's1' has ended" },
+		       { "job|resume|nobody", ERR_USAGE, "no job 'nobody' began" });
 }
 
 /* Random links, hosts and counters, with resets, gaps and a reboot. */
@@ -203,8 +259,10 @@ TEST(a_list_has_the_jobs_of_its_window)
 TEST(mistyped_commands_are_refused)
 {
 	char name[JOB_NAME_SIZE + 64] = "job|begin|1|--no-snapshot|--name|";
+	char cluster[JOB_NAME_SIZE + 64] = "job|begin|1|--no-snapshot|--cluster|";
 
 	memset(name + strlen(name), 'n', JOB_NAME_SIZE);
+	memset(cluster + strlen(cluster), 'c', JOB_NAME_SIZE);
 	begin("run-7b", "");
 	begin("run-", "");
 	assert_refused(
@@ -219,6 +277,9 @@ TEST(mistyped_commands_are_refused)
 		{ "job|begin|1|--status|2", ERR_USAGE, "require" },
 		{ "job|end|1|--status|256", ERR_USAGE, "0 to 255" },
 		{ "job|end|1|--hosts|a", ERR_USAGE, "require begin" },
+		{ "job|end|1|--exclusive", ERR_USAGE, "require begin" },
+		{ "job|begin|1|--exclusive|--shared", ERR_USAGE, "exclude each other" },
+		{ cluster, ERR_USAGE, "--cluster has 257 bytes; use at most 128" },
 		{ "job|list|--no-snapshot", ERR_USAGE, "requires begin or end" },
 		{ "job|begin|1|--keep|1d", ERR_USAGE, "requires end" },
 		{ "job|begin|1|--since|-1d", ERR_USAGE, "require list" },

@@ -26,14 +26,19 @@ config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
 hook=
 [ "$IBWIRE_DB $IBWIRE_END" = "/var/lib/ibwire/fabric.db --no-snapshot" ] && hook=yes
 
+# As in prolog.sh.
+id=$SLURM_JOB_ID
+[ -n "${SLURM_ARRAY_TASK_ID-}" ] && id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+
 # end [STATUS]
 # shellcheck disable=SC2086 # IBWIRE and IBWIRE_END may have several words
 end() {
 	if [ -n "$hook" ]; then
-		printf '%s\0' "$SLURM_JOB_ID" "${1-}" | timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job hook end
+		printf '%s\0' "$id" "${1-}" "${SLURM_CLUSTER_NAME-}" |
+			timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job hook end
 	else
-		timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job end "$SLURM_JOB_ID" --db="$IBWIRE_DB" $IBWIRE_END \
-			${1:+"--status=$1"}
+		timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job end "$id" --db="$IBWIRE_DB" $IBWIRE_END \
+			--cluster="${SLURM_CLUSTER_NAME-}" ${1:+"--status=$1"}
 	fi
 }
 
@@ -50,7 +55,7 @@ record_end() {
 		esac
 		sleep 1
 	done
-	[ "$status" != 0 ] && logger -t ibwire "epilog of job $SLURM_JOB_ID: $said"
+	[ "$status" != 0 ] && logger -t ibwire "epilog of job $id: $said"
 	return "$status"
 }
 

@@ -26,20 +26,27 @@ config=${IBWIRE_SLURM_CONFIG:-/etc/ibwire/slurm}
 # shellcheck source=/dev/null
 [ -r "$config" ] && . "$config"
 
+# The id of a task of an array is 4711_3, as Slurm shows it; SLURM_JOB_ID is another number then.
+id=$SLURM_JOB_ID
+[ -n "${SLURM_ARRAY_TASK_ID-}" ] && id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+
 # begin: with the default settings by the hook, which takes its fields from standard input only, so that a rule
 # of sudo can allow it. Options and values are joined with "=", since a name may begin with "-". IBWIRE and
 # IBWIRE_BEGIN may have several words.
 # shellcheck disable=SC2086
 begin() {
 	if [ "$IBWIRE_DB $IBWIRE_BEGIN" = "/var/lib/ibwire/fabric.db --no-snapshot" ]; then
-		printf '%s\0' "$SLURM_JOB_ID" "${SLURM_JOB_NODELIST-}" "${SLURM_JOB_NAME-}" |
+		printf '%s\0' "$id" "${SLURM_JOB_NODELIST-}" "${SLURM_JOB_NAME-}" "${SLURM_CLUSTER_NAME-}" \
+			"${SLURM_JOB_USER-}" "${SLURM_JOB_ACCOUNT-}" "${SLURM_JOB_PARTITION-}" |
 			timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job hook begin
 	else
-		timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job begin "$SLURM_JOB_ID" --db="$IBWIRE_DB" --lenient \
-			$IBWIRE_BEGIN --hosts="${SLURM_JOB_NODELIST-}" --name="${SLURM_JOB_NAME-}"
+		timeout -k 1 "$IBWIRE_SECONDS" $IBWIRE job begin "$id" --db="$IBWIRE_DB" --lenient $IBWIRE_BEGIN \
+			--hosts="${SLURM_JOB_NODELIST-}" --name="${SLURM_JOB_NAME-}" \
+			--cluster="${SLURM_CLUSTER_NAME-}" --user="${SLURM_JOB_USER-}" \
+			--account="${SLURM_JOB_ACCOUNT-}" --partition="${SLURM_JOB_PARTITION-}"
 	fi
 }
 
 said=$(begin 2>&1)
-[ -n "$said" ] && logger -t ibwire "prolog of job $SLURM_JOB_ID: $said"
+[ -n "$said" ] && logger -t ibwire "prolog of job $id: $said"
 exit 0

@@ -62,7 +62,8 @@ static const char *ending_of(const struct job *job, struct page *page)
 {
 	switch (job->ending) {
 	case JOB_RUNNING:
-		return "running";
+	case JOB_SUSPENDED:
+		return job_ending_name(job->ending);
 	case JOB_REPLACED:
 		return page_print(page, "never ended; closed when job %s began on its hosts", job->ended_by);
 	case JOB_EXPIRED:
@@ -104,11 +105,30 @@ static void add_verdict(const struct job_report *report, bool all, struct page *
 
 static const char *time_note(const struct job_report *report, struct page *page)
 {
-	const char *ending = report->running ? "still running" : ending_of(&report->job, page);
-	char from[WHEN_SIZE], until[WHEN_SIZE];
+	const struct job *job = &report->job;
+	const char *ending = job->ending == JOB_RUNNING ? "still running" : ending_of(job, page);
+	int64_t suspended_us = job_suspended_us(job, &(struct job){ .end_us = report->end_us });
+	char from[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
+	struct text text = { 0 };
 
-	return page_print(page, "%s to %s%s%s", when_format_local(report->begin_us, from),
-			  when_format_local(report->end_us, until), ending ? ", " : "", ending ? ending : "");
+	text_appendf(&text, "%s to %s%s%s", when_format_local(report->begin_us, from),
+		     when_format_local(report->end_us, until), ending ? ", " : "", ending ? ending : "");
+	if (suspended_us)
+		text_appendf(&text, "; suspended for %s of this time", when_format_span(suspended_us, span));
+	return page_keep(page, &text);
+}
+
+/* "alice; account physics, partition gpu, cluster alpha"; NULL: nothing is known. */
+static const char *labels_value(const struct job *job, struct page *page)
+{
+	char shown[4 * JOB_TEXT_SIZE];
+	struct text text = { 0 };
+
+	for (int i = 0; i < JOB_LABELS; i++)
+		if (*job->labels[i])
+			text_appendf(&text, "%s%s %s", text.len ? ", " : "", job_label_name(i),
+				     job_shown(job->labels[i], shown, sizeof(shown)));
+	return text.len || text_failed(&text) ? page_keep(page, &text) : NULL;
 }
 
 static const char *hosts_note(const struct job_report *report, struct page *page)
@@ -258,12 +278,15 @@ static void add_facts(const struct job_report *report, struct page *page)
 	enum { FACTS_MOST = 10 };
 	struct page_field *fields = page_alloc(page, FACTS_MOST, sizeof(*fields)), *more;
 	size_t lines = report->nccl ? report->nccl_verdict->count : 0, count = 0;
+	const char *labels = labels_value(&report->job, page);
 
-	more = page_alloc(page, 1 + report->note_count + lines, sizeof(*more));
+	more = page_alloc(page, 2 + report->note_count + lines, sizeof(*more));
 	if (!fields || !more)
 		return;
 	page_add(page, &(struct page_section){ .kind = PAGE_FIELDS,
 					       .fields = { fields, find_facts(report, fields, page) } });
+	if (labels)
+		more[count++] = (struct page_field){ .name = "batch", .value = labels };
 	if (*report->job.command)
 		more[count++] = (struct page_field){ .name = "command", .value = report->job.command };
 	for (size_t i = 0; i < report->note_count; i++)
@@ -283,7 +306,8 @@ static void add_facts(const struct job_report *report, struct page *page)
 enum { ID, NAME, HOSTS, COMMAND, BEGIN, END, DURATION, RUNNING, ENDING, ENDED_BY, STATUS, NUMBER, VERDICT, VERDICT_TEXT,
        SOURCE, INTERVAL, STEP, XMIT, RCV, AT_LEAST, ERRORS, MEAN_XMIT, MEAN_RCV, PEAK_XMIT, PEAK_RCV, EARLY, LATE,
        LATE_FROM, HOSTS_CV, RAILS_CV, SLOWEST, PORTS, PORTS_KNOWN, PORTS_UNUSED, LEAVES, OTHERS, ROUTES_KNOWN,
-       AR_ON, AR_OFF, AR_UNKNOWN, AGGREGATION, CLOCK_STEP, NOTES, JOB_COLUMNS };
+       AR_ON, AR_OFF, AR_UNKNOWN, AGGREGATION, CLOCK_STEP, NOTES, FIRST_LABEL, SUSPENDED = FIRST_LABEL + JOB_LABELS,
+       JOB_COLUMNS };
 
 /* Rows, NULL if their cells are unknown: the report, and the same if its ports, history or fabric are known. */
 enum { REPORT_ROW, KNOWN_ROW, HISTORY_ROW, FABRIC_ROW, REPORT_ROWS };
@@ -341,6 +365,11 @@ static const struct column job_columns[JOB_COLUMNS] = {
 	[AGGREGATION] = { .key = "aggregation_nodes", .kind = COLUMN_INTEGER, IF_FABRIC(aggregation_nodes) },
 	[CLOCK_STEP] = { .key = "clock_step_us", .kind = COLUMN_SPAN_US, OF(clock_step_us) },
 	[NOTES] = { .key = "notes", .kind = COLUMN_LIST },
+	[FIRST_LABEL + JOB_CLUSTER] = { .key = "cluster", .kind = COLUMN_TEXT },
+	[FIRST_LABEL + JOB_USER] = { .key = "user", .kind = COLUMN_TEXT },
+	[FIRST_LABEL + JOB_ACCOUNT] = { .key = "account", .kind = COLUMN_TEXT },
+	[FIRST_LABEL + JOB_PARTITION] = { .key = "partition", .kind = COLUMN_TEXT },
+	[SUSPENDED] = { .key = "suspended_us", .kind = COLUMN_SPAN_US },
 };
 
 static void put_text(struct result *result, size_t column, const char *chars)
@@ -362,6 +391,9 @@ static void put_job(const struct job_report *report, struct result *result)
 	put_text(result, NAME, job->name);
 	put_text(result, HOSTS, job->hosts);
 	put_text(result, COMMAND, job->command);
+	for (int i = 0; i < JOB_LABELS; i++)
+		put_text(result, FIRST_LABEL + i, job->labels[i]);
+	result_integer(result, SUSPENDED, job_suspended_us(job, &(struct job){ .end_us = report->end_us }));
 	cells_nonzero(result, END, report->running ? 0 : report->end_us);
 	result_text(result, ENDING, job_ending_name(job->ending));
 	put_text(result, ENDED_BY, job->ended_by);

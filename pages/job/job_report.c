@@ -176,7 +176,7 @@ static int copy_job(struct job_report *report, const struct job *job, struct err
 	report->job = *job;
 	report->job.hosts = job_text(report, "%s", job->hosts ? job->hosts : "");
 	report->job.command = job_text(report, "%s", job->command ? job->command : "");
-	report->running = job->ending == JOB_RUNNING;
+	report->running = !job->end_us;
 	report->all_hosts = !report->job.hosts || !*report->job.hosts;
 	report->slowest = UINT32_MAX;
 	return report->job.hosts && report->job.command ? 0 : err_nomem(err);

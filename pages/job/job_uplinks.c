@@ -129,7 +129,7 @@ static bool take_job(void *ctx, const struct job *job)
 {
 	struct others *others = ctx;
 	struct job_report *report = others->work->report;
-	int64_t end_us = job->ending == JOB_RUNNING ? INT64_MAX : job->end_us;
+	int64_t end_us = job->end_us ? job->end_us : INT64_MAX;
 	char **id;
 
 	if (job->number == report->job.number || job->begin_us >= report->end_us || end_us <= report->begin_us ||

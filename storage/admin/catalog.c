@@ -20,6 +20,7 @@
 /* The number of the first job that has a value. */
 #define FIRST_JOB(stem, column, value) \
 	"(SELECT '" stem "' || min(j.number) FROM source.job j WHERE j." column " = " value ")"
+#define LABEL(column) { column, NULL, FIRST_JOB(column "-", column, "t." column) }
 #define PLAIN { { NULL, NULL, NULL } }
 
 /* The last specific name of each node before the range, for nodes that lost their name. */
@@ -70,6 +71,7 @@ const struct catalog_table catalog_tables[] = {
 	  { { "id", NULL, FIRST_JOB("job-", "id", "t.id") },
 	    { "ended_by", NULL, FIRST_JOB("job-", "id", "t.ended_by") },
 	    { "name", NULL, "iif(name = '', '', " FIRST_JOB("name-", "name", "t.name") ")" },
+	    LABEL("cluster"), LABEL("user"), LABEL("account"), LABEL("partition"),
 	    { "hosts", NULL, "iif(hosts = '', '', '(hidden)')" }, { "command", NULL, "''" },
 	    BOOT_OF("begin_boot_id"), BOOT_OF("end_boot_id") } },
 	{ "finding", DATA_FINDINGS, RANGE_FINDINGS, "id", 1, NULL, NULL,

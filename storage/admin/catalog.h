@@ -32,7 +32,7 @@ enum catalog_range {
 #define CATALOG_FIRST "(SELECT first FROM part)"
 #define CATALOG_LAST "(SELECT last FROM part)"
 
-enum { CATALOG_COLUMNS_MAX = 8 };
+enum { CATALOG_COLUMNS_MAX = 12 };
 
 /* A column that an export does not copy as it is. */
 struct catalog_column {

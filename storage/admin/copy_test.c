@@ -192,14 +192,21 @@ TEST_WITH(an_anonymised_export_has_jobs_without_texts, set_up, test_folder_remov
 	char part[112];
 
 	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id,"
-		     " end_us, end_boot_us, end_boot_id, ending, ended_by) VALUES"
+		     " end_us, end_boot_us, end_boot_id, ending, ended_by, cluster, user, account, partition)"
+		     " VALUES"
 		     " ('secret1', 'secret', 'secret[1-9]', 'secret -x', 5, 5, 'secret boot', 9, 9, 'secret boot', 2,"
-		     " 'secret2'),"
-		     " ('secret2', 'secret', '', '', 9, 9, 'secret boot', NULL, NULL, NULL, 0, NULL),"
-		     " ('secret1', '', 'secret3', '', 9, 9, 'secret boot', NULL, NULL, NULL, 0, NULL)");
+		     " 'secret2', 'secret', 'secret', 'secret', 'secret'),"
+		     " ('secret2', 'secret', '', '', 9, 9, 'secret boot', NULL, NULL, NULL, 0, NULL, 'secret 2',"
+		     " NULL, NULL, NULL),"
+		     " ('secret1', '', 'secret3', '', 9, 9, 'secret boot', NULL, NULL, NULL, 0, NULL, 'secret',"
+		     " 'secret', NULL, NULL)");
 	export_to(copy, &all);
 	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE id || name || hosts || command ||"
-				       " begin_boot_id || coalesce(end_boot_id || ended_by, '') LIKE '%secret%'"), 0);
+				       " begin_boot_id || coalesce(end_boot_id || ended_by, '') ||"
+				       " coalesce(cluster, '') || coalesce(user || account || partition, '')"
+				       " LIKE '%secret%'"), 0);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE cluster || user = 'cluster-1user-1'"), 2);
+	assert_int_equal(check_integer(copy, "SELECT user IS NULL FROM job WHERE cluster = 'cluster-2'"), 1);
 	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE begin_boot_id <> ''"), 3);
 	assert_int_equal(check_integer(copy, "SELECT count(DISTINCT id) FROM job"), 2);
 	assert_int_equal(check_integer(copy, "SELECT count(*) FROM job WHERE name = 'name-1'"), 2);

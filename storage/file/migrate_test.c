@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "base/unit_test.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
+#include "storage/file/tables.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -231,6 +233,61 @@ TEST_WITH(a_released_database_of_version_1_gets_the_table_of_jobs, set_up_releas
 	reader_close(check_open_reader(path));
 }
 
+/*
+ * Turn a current database into one of version 5, whose table of jobs has 16 columns; rows are stored with as many.
+ * The constraint of types is that of the other tables: all but the last lines of the text.
+ */
+static void make_version_5(void)
+{
+	struct text sql = { 0 }, old = { 0 };
+
+	tables_append_typed(&old, tables_job_5);
+	text_append(&sql, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '");
+	for (const char *at = strstr(text_chars(&old), "CREATE TABLE job "), *end = at + tables_statement_length(at);
+	     at < end; at++)
+		text_appendf(&sql, *at == '\'' ? "''" : "%c", *at);
+	text_append(&sql, "' WHERE name = 'job'; PRAGMA user_version = 5; PRAGMA schema_version = 5000");
+	check_change(path, text_chars(&sql));
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM pragma_table_info('job')"), 16);
+	text_done(&sql);
+	text_done(&old);
+}
+
+/* Version 6 added columns of jobs: rows of version 5 lack them, and can be changed then. Readers reject version 5. */
+TEST_WITH(jobs_of_version_5_have_no_cluster_and_can_get_one, set_up, test_folder_remove)
+{
+	static const char *const refused[] = {
+		"UPDATE job SET suspended_us = 'x'", "UPDATE job SET ending = 4", "UPDATE job SET cluster = x'00'",
+		"UPDATE job SET suspended_since_us = 1",
+	};
+	struct error err = { 0 };
+	struct reader *reader;
+
+	writer_close(check_open_writer(path));
+	make_version_5();
+	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, end_us,"
+		     " ending, exit_status) VALUES ('1', 'n', 'h', 'c', 2, 3, 'b', 4, 1, 5),"
+		     " ('2', 'n', 'h', 'c', 2, 3, 'b', NULL, 0, NULL)");
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	check_error_line(&err, "schema version 5");
+	writer_close(check_open_writer(path));
+	assert_int_equal(check_integer(path, "PRAGMA user_version"), SCHEMA_VERSION);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job WHERE number = 1 AND exit_status = 5 AND"
+				       " name = 'n' AND cluster IS NULL AND suspended_us IS NULL"), 1);
+	check_integrity(path);
+	assert_like_new();
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		sqlite3 *db;
+
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, refused[i], NULL, NULL, NULL), SQLITE_CONSTRAINT);
+		sqlite3_close(db);
+	}
+	check_change(path, "UPDATE job SET cluster = 'alpha', ending = 4, suspended_since_us = 9 WHERE number = 2");
+	check_integrity(path);
+	reader_close(check_open_reader(path));
+}
+
 /* The index of jobs by time was added by version 4, which cuts long commands. Readers reject version 3. */
 TEST_WITH(a_database_of_version_3_gets_the_index_of_jobs, set_up, test_folder_remove)
 {
@@ -238,6 +295,7 @@ TEST_WITH(a_database_of_version_3_gets_the_index_of_jobs, set_up, test_folder_re
 	struct reader *reader;
 
 	writer_close(check_open_writer(path));
+	make_version_5();
 	check_change(path, "DROP INDEX job_by_time; INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us,"
 		     " begin_boot_id, ending) VALUES ('4711', '', '', printf('%.5000c', 'a'), 1, 1, 'b', 0);"
 		     " PRAGMA user_version = 3");
@@ -323,6 +381,7 @@ TEST_WITH(strict_tables_of_version_4_get_constraints, set_up, test_folder_remove
 	struct reader *reader;
 
 	writer_close(check_open_writer(path));
+	make_version_5();
 	check_change(path, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, ending)"
 		     " VALUES ('4711', '', '', '', 1, 1, 'b', 0)");
 	check_change(path, make_strict);

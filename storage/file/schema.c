@@ -361,7 +361,7 @@ int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabr
 
 static int add_jobs(sqlite3 *db, struct error *err)
 {
-	return db_exec(db, tables_job, err);
+	return db_exec(db, tables_job_5, err);
 }
 
 /* Tables with the text of this program; ALTER TABLE would make another one. */
@@ -391,31 +391,24 @@ static int index_jobs(sqlite3 *db, struct error *err)
 		       " > 4096", err);
 }
 
-/*
- * Tables of version 4 are STRICT, which SQLite before 3.37 does not know. Instead, a constraint checks types. Rows are
- * the same in both, so only the text of tables changes. Earlier steps have made tables that are not STRICT.
- */
-static int replace_strict(sqlite3 *db, struct error *err)
+/* Replace the text of tables, whose rows are the same in both, and free both texts. */
+static int replace_tables(sqlite3 *db, struct text *old, struct text *new, struct error *err)
 {
-	struct text untyped = { 0 }, typed = { 0 };
 	sqlite3_stmt *update = NULL;
 	int64_t cookie = 0;
-	int result;
+	int result = text_failed(new) || text_failed(old) ? err_nomem(err) :
+		     db_prepare(db, "UPDATE sqlite_schema SET sql = ?2 WHERE type = 'table'"
+				" AND sql IN (?1, ?1 || ' STRICT', ?1 || ', STRICT')", &update, err);
 
-	tables_append_untyped(&untyped);
-	schema_append_tables(&typed);
-	result = text_failed(&typed) || text_failed(&untyped) ? err_nomem(err) :
-		 db_prepare(db, "UPDATE sqlite_schema SET sql = ?2 WHERE type = 'table'"
-			    " AND sql IN (?1, ?1 || ' STRICT', ?1 || ', STRICT')", &update, err);
-	for (const char *old = text_chars(&untyped), *new = text_chars(&typed); !result && *old;
-	     old += tables_statement_length(old) + 2, new += tables_statement_length(new) + 2) {
-		sqlite3_bind_text(update, 1, old, (int)tables_statement_length(old), SQLITE_STATIC);
-		sqlite3_bind_text(update, 2, new, (int)tables_statement_length(new), SQLITE_STATIC);
+	for (const char *from = text_chars(old), *to = text_chars(new); !result && *from;
+	     from += tables_statement_length(from) + 2, to += tables_statement_length(to) + 2) {
+		sqlite3_bind_text(update, 1, from, (int)tables_statement_length(from), SQLITE_STATIC);
+		sqlite3_bind_text(update, 2, to, (int)tables_statement_length(to), SQLITE_STATIC);
 		result = db_run(update, err);
 	}
 	sqlite3_finalize(update);
-	text_done(&untyped);
-	text_done(&typed);
+	text_done(old);
+	text_done(new);
 	/* Other connections read the schema again when this number changes. */
 	if (!result)
 		result = db_integer(db, "PRAGMA schema_version", 0, &cookie, err);
@@ -424,8 +417,32 @@ static int replace_strict(sqlite3 *db, struct error *err)
 	return result;
 }
 
+/*
+ * Tables of version 4 are STRICT, which SQLite before 3.37 does not know. Instead, a constraint checks types. Rows are
+ * the same in both, so only the text of tables changes. Earlier steps have made tables that are not STRICT.
+ */
+static int replace_strict(sqlite3 *db, struct error *err)
+{
+	struct text untyped = { 0 }, typed = { 0 };
+
+	tables_append_untyped(&untyped, tables_job_5);
+	tables_append_typed(&typed, tables_job_5);
+	return replace_tables(db, &untyped, &typed, err);
+}
+
+/* Cluster, user, account, partition and suspensions of jobs: NULL in rows of version 5, which lack these columns. */
+static int extend_jobs(sqlite3 *db, struct error *err)
+{
+	struct text old = { 0 }, new = { 0 };
+
+	tables_append_typed(&old, tables_job_5);
+	schema_append_tables(&new);
+	return replace_tables(db, &old, &new, err);
+}
+
 /* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
-static schema_step_fn *const steps[] = { add_jobs, extend_findings, index_jobs, replace_strict, NULL };
+static schema_step_fn *const steps[] = { add_jobs, extend_findings, index_jobs, replace_strict, extend_jobs,
+					 NULL };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
 

@@ -571,7 +571,7 @@ void tables_append_columns(struct text *sql, counter_set set)
 	}
 }
 
-void tables_append_untyped(struct text *sql)
+void tables_append_untyped(struct text *sql, const char *job)
 {
 	/* Each followed by columns of counters. */
 	static const struct { const char *sql; counter_set columns; } parts[] = {
@@ -588,7 +588,7 @@ void tables_append_untyped(struct text *sql)
 		tables_append_columns(sql, parts[i].columns);
 	}
 	tables_append_snapshot(sql);
-	text_append(sql, tables_job);
+	text_append(sql, job);
 }
 
 size_t tables_statement_length(const char *at)
@@ -647,12 +647,12 @@ static void append_typed(struct text *sql, const char *table, size_t len)
 	text_append_bytes(sql, end, (size_t)(table + len - end));
 }
 
-void schema_append_tables(struct text *sql)
+void tables_append_typed(struct text *sql, const char *job)
 {
 	struct text untyped = { 0 };
 	size_t len;
 
-	tables_append_untyped(&untyped);
+	tables_append_untyped(&untyped, job);
 	for (const char *at = text_chars(&untyped); *at; at += len + 2) {
 		len = tables_statement_length(at);
 		if (!strncmp(at, "CREATE TABLE ", 13))
@@ -663,4 +663,9 @@ void schema_append_tables(struct text *sql)
 	}
 	sql->failed |= text_failed(&untyped);
 	text_done(&untyped);
+}
+
+void schema_append_tables(struct text *sql)
+{
+	tables_append_typed(sql, tables_job);
 }

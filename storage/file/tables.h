@@ -44,10 +44,15 @@ void tables_append_columns(struct text *sql, counter_set set);
 	" AND v.from_sweep <= " sweep " ORDER BY v.from_sweep DESC LIMIT 1)"
 
 /*
- * tables_append_untyped - as schema_append_tables(), without the constraints of types
- * With " STRICT" (after WITHOUT ROWID: ", STRICT") at the end of each table, these are the tables of version 4.
+ * tables_append_untyped, tables_append_typed - the statements of schema_append_tables(), the former without the
+ * constraints of types
+ * @job:  tables_job; tables_job_5: the tables of version 5
+ *
+ * With " STRICT" (after WITHOUT ROWID: ", STRICT") at the end of each table, the untyped ones of version 5 are those
+ * of version 4.
  */
-void tables_append_untyped(struct text *sql);
+void tables_append_untyped(struct text *sql, const char *job);
+void tables_append_typed(struct text *sql, const char *job);
 
 /* tables_statement_length - length of the statement at @at, without its ";\n" */
 size_t tables_statement_length(const char *at);
@@ -55,7 +60,7 @@ size_t tables_statement_length(const char *at);
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
 void tables_append_snapshot(struct text *sql);
 
-/* The table of jobs, as it is since version 2, and those of findings, since version 3, without constraints of types. */
-extern const char tables_job[], tables_finding[];
+/* The table of jobs, that of versions 2 to 5, and those of findings since version 3, without constraints of types. */
+extern const char tables_job[], tables_job_5[], tables_finding[];
 
 #endif

@@ -72,33 +72,56 @@ static const char tail[] =
 	"	PRIMARY KEY (snapshot, node, number)\n"
 	") WITHOUT ROWID;\n";
 
-const char tables_job[] =
-	"CREATE TABLE job ( -- a job of the batch system, or a command of ibwire run\n"
-	"	number INTEGER PRIMARY KEY AUTOINCREMENT, -- snapshots: job-NUMBER-begin, job-NUMBER-end\n"
-	"	id TEXT NOT NULL, -- of the batch system; a requeued job has several rows\n"
-	"	name TEXT NOT NULL, -- '': none\n"
-	"	hosts TEXT NOT NULL, -- host list as Slurm writes it; '': all hosts of the fabric\n"
-	"	command TEXT NOT NULL, -- of ibwire run; '': none\n"
-	"	begin_us INTEGER NOT NULL, -- wall clock, us since 1970 UTC\n"
-	"	begin_boot_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
-	"	begin_boot_id TEXT NOT NULL, -- origin of begin_boot_us\n"
-	"	begin_sweep INTEGER, -- newest stored sweep at that time; NULL: none\n"
-	"	end_us INTEGER, -- as at its begin; NULL: it is running\n"
-	"	end_boot_us INTEGER,\n"
-	"	end_boot_id TEXT,\n"
-	"	end_sweep INTEGER,\n"
-	"	ending INTEGER NOT NULL, -- code job_ending\n"
-	"	ended_by TEXT, -- id of the job that began on its hosts; NULL: none did\n"
+#define JOB_COLUMNS \
+	"CREATE TABLE job ( -- a job of the batch system, or a command of ibwire run\n" \
+	"	number INTEGER PRIMARY KEY AUTOINCREMENT, -- snapshots: job-NUMBER-begin, job-NUMBER-end\n" \
+	"	id TEXT NOT NULL, -- of the batch system; a requeued job has several rows\n" \
+	"	name TEXT NOT NULL, -- '': none\n" \
+	"	hosts TEXT NOT NULL, -- host list as Slurm writes it; '': all hosts of the fabric\n" \
+	"	command TEXT NOT NULL, -- of ibwire run; '': none\n" \
+	"	begin_us INTEGER NOT NULL, -- wall clock, us since 1970 UTC\n" \
+	"	begin_boot_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n" \
+	"	begin_boot_id TEXT NOT NULL, -- origin of begin_boot_us\n" \
+	"	begin_sweep INTEGER, -- newest stored sweep at that time; NULL: none\n" \
+	"	end_us INTEGER, -- as at its begin; NULL: it is running\n" \
+	"	end_boot_us INTEGER,\n" \
+	"	end_boot_id TEXT,\n" \
+	"	end_sweep INTEGER,\n" \
+	"	ending INTEGER NOT NULL, -- code job_ending\n" \
+	"	ended_by TEXT, -- id of the job that began on its hosts; NULL: none did\n" \
 	"	exit_status INTEGER, -- NULL: unknown\n"
-	"	CONSTRAINT job_range CHECK (\n"
-	"		number > 0 AND begin_us BETWEEN 0 AND 253402300799999999 AND\n"
+#define JOB_RANGE \
+	"	CONSTRAINT job_range CHECK (\n" \
+	"		number > 0 AND begin_us BETWEEN 0 AND 253402300799999999 AND\n" \
 	"		end_us BETWEEN 0 AND 253402300799999999 AND begin_sweep BETWEEN 1 AND 1099511627776 AND\n"
+#define JOB_INDEXES \
+	");\n" \
+	"CREATE INDEX job_by_id ON job (id);\n" \
+	"CREATE INDEX job_running ON job (number) WHERE end_us IS NULL;\n" \
+	"CREATE INDEX job_by_time ON job (begin_us, end_us);\n"
+
+const char tables_job_5[] =
+	JOB_COLUMNS
+	JOB_RANGE
 	"		end_sweep BETWEEN 1 AND 1099511627776 AND ending BETWEEN 0 AND 3 AND\n"
 	"		(ending = 0) = (end_us IS NULL) AND exit_status BETWEEN 0 AND 255)\n"
-	");\n"
-	"CREATE INDEX job_by_id ON job (id);\n"
-	"CREATE INDEX job_running ON job (number) WHERE end_us IS NULL;\n"
-	"CREATE INDEX job_by_time ON job (begin_us, end_us);\n";
+	JOB_INDEXES;
+
+/* Columns of version 6 are the last ones and may be NULL, so that rows of version 5 are rows of it. */
+const char tables_job[] =
+	JOB_COLUMNS
+	"	cluster TEXT, -- an id is unique in its cluster; NULL: unknown, as in the next three columns\n"
+	"	user TEXT,\n"
+	"	account TEXT,\n"
+	"	partition TEXT,\n"
+	"	suspended_since_us INTEGER, -- wall clock; NULL: it is not suspended\n"
+	"	suspended_us INTEGER, -- sum of its earlier suspensions, us; NULL: none\n"
+	JOB_RANGE
+	"		end_sweep BETWEEN 1 AND 1099511627776 AND ending BETWEEN 0 AND 4 AND\n"
+	"		(ending IN (0, 4)) = (end_us IS NULL) AND (ending = 4) = (suspended_since_us IS NOT NULL) AND\n"
+	"		suspended_since_us BETWEEN 0 AND 253402300799999999 AND\n"
+	"		suspended_us BETWEEN 0 AND 253402300799999999 AND exit_status BETWEEN 0 AND 255)\n"
+	JOB_INDEXES;
 
 static void append_slow_columns(struct text *sql)
 {

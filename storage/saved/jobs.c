@@ -15,12 +15,18 @@
 
 #define SNAPSHOT_OF(end) \
 	"(SELECT s.id FROM snapshot s WHERE s.complete AND s.name = 'job-' || j.number || '-" end "')"
-#define RUNNING_COLUMNS "j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep"
+/* As read_job() reads them. */
 #define JOB_COLUMNS \
-	RUNNING_COLUMNS ", end_us, end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status," \
-	" " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end")
+	"j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep, end_us," \
+	" end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status, suspended_since_us, suspended_us," \
+	" cluster, user, account, partition, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end")
+enum { FIRST_LABEL = 18 };
 
 #define NEWEST_SWEEP "(SELECT max(id) FROM sweep)"
+/* The sum of its suspensions, if it is resumed or ends at @time. */
+#define SUSPENDED_UNTIL(time) \
+	"CASE WHEN suspended_since_us < " time " THEN ifnull(suspended_us, 0) + " time " - suspended_since_us" \
+	" ELSE suspended_us END"
 
 void job_done(struct job *job)
 {
@@ -33,10 +39,20 @@ const char *job_ending_name(enum job_ending ending)
 {
 	static const char *const names[JOB_ENDING_COUNT] = {
 		[JOB_RUNNING] = "running", [JOB_ENDED] = "ended", [JOB_REPLACED] = "replaced",
-		[JOB_EXPIRED] = "expired",
+		[JOB_EXPIRED] = "expired", [JOB_SUSPENDED] = "suspended",
 	};
 
 	return names[ending];
+}
+
+const char *job_label_name(enum job_label label)
+{
+	static const char *const names[JOB_LABELS] = {
+		[JOB_CLUSTER] = "cluster", [JOB_USER] = "user", [JOB_ACCOUNT] = "account",
+		[JOB_PARTITION] = "partition",
+	};
+
+	return names[label];
 }
 
 int64_t job_duration_us(const struct job *job, const struct job *now)
@@ -46,6 +62,13 @@ int64_t job_duration_us(const struct job *job, const struct job *now)
 	int64_t us = one_boot ? end->end_boot_us - job->begin_boot_us : end->end_us - job->begin_us;
 
 	return us > 0 ? us : 0;
+}
+
+int64_t job_suspended_us(const struct job *job, const struct job *now)
+{
+	int64_t us = job->suspended_since_us ? now->end_us - job->suspended_since_us : 0;
+
+	return job->suspended_us + (us > 0 ? us : 0);
 }
 
 const char *job_snapshot_name(int64_t number, bool end, char ret[JOB_SNAPSHOT_NAME_SIZE])
@@ -67,8 +90,8 @@ static char *duplicate_text(sqlite3_stmt *row, int column)
 	return text;
 }
 
-/* The columns of RUNNING_COLUMNS. @ret: for job_done(), on error too. */
-static int read_begin(sqlite3_stmt *row, struct job *ret, struct error *err)
+/* The columns of JOB_COLUMNS. @ret: for job_done(), on error too. */
+static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
 {
 	*ret = (struct job){
 		.number = sqlite3_column_int64(row, 0),
@@ -77,30 +100,24 @@ static int read_begin(sqlite3_stmt *row, struct job *ret, struct error *err)
 		.begin_us = db_us(row, 5),
 		.begin_boot_us = db_us(row, 6),
 		.begin_sweep = sqlite3_column_int64(row, 8),
-		.exit_status = -1,
+		.end_us = db_us(row, 9),
+		.end_boot_us = db_us(row, 10),
+		.end_sweep = sqlite3_column_int64(row, 12),
+		.ending = (enum job_ending)db_choice(row, 13, JOB_ENDING_COUNT - 1),
+		.exit_status = sqlite3_column_type(row, 15) != SQLITE_NULL ? db_choice(row, 15, 255) : -1,
+		.suspended_since_us = db_us(row, 16),
+		.suspended_us = db_us(row, 17),
+		.begin_snapshot = sqlite3_column_int64(row, FIRST_LABEL + JOB_LABELS),
+		.end_snapshot = sqlite3_column_int64(row, FIRST_LABEL + JOB_LABELS + 1),
 	};
 	saved_copy_text(ret->id, sizeof(ret->id), row, 1);
 	saved_copy_text(ret->name, sizeof(ret->name), row, 2);
 	saved_copy_text(ret->begin_boot_id, sizeof(ret->begin_boot_id), row, 7);
-	return ret->hosts && ret->command ? 0 : err_nomem(err);
-}
-
-/* The columns of JOB_COLUMNS. */
-static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
-{
-	int result = read_begin(row, ret, err);
-
-	ret->end_us = db_us(row, 9);
-	ret->end_boot_us = db_us(row, 10);
 	saved_copy_text(ret->end_boot_id, sizeof(ret->end_boot_id), row, 11);
-	ret->end_sweep = sqlite3_column_int64(row, 12);
-	ret->ending = (enum job_ending)db_choice(row, 13, JOB_ENDING_COUNT - 1);
 	saved_copy_text(ret->ended_by, sizeof(ret->ended_by), row, 14);
-	if (sqlite3_column_type(row, 15) != SQLITE_NULL)
-		ret->exit_status = db_choice(row, 15, 255);
-	ret->begin_snapshot = sqlite3_column_int64(row, 16);
-	ret->end_snapshot = sqlite3_column_int64(row, 17);
-	return result;
+	for (int i = 0; i < JOB_LABELS; i++)
+		saved_copy_text(ret->labels[i], sizeof(ret->labels[i]), row, FIRST_LABEL + i);
+	return ret->hosts && ret->command ? 0 : err_nomem(err);
 }
 
 #define IN_WINDOW "begin_us <= ?2 AND ifnull(end_us, ?1) >= ?1"
@@ -152,19 +169,61 @@ int jobs_list(struct reader *reader, const struct job_query *query, bool *ret_ol
 	return result < 0 ? result : 0;
 }
 
-int jobs_find(struct reader *reader, const char *id, struct job *ret, struct error *err)
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+	if (*text)
+		sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(statement, at);
+}
+
+/* The number of the newest job with an id, as jobs_find() finds it. Return: 1, 0, or an error. */
+static int find_number(sqlite3 *db, const char *cluster, const char *id, int64_t *ret, struct error *err)
+{
+	char least[JOB_TEXT_SIZE], most[JOB_TEXT_SIZE];
+	sqlite3_stmt *find;
+	int result;
+
+	if (cluster)
+		result = db_prepare(db, "SELECT number FROM job WHERE id = ?1 AND (cluster = ?2 OR cluster IS NULL)"
+				    " ORDER BY cluster IS NULL, number DESC LIMIT 1", &find, err);
+	else
+		result = db_prepare(db, "SELECT max(number), min(cluster), max(cluster) FROM job WHERE id = ?1"
+				    " HAVING max(number) NOT NULL", &find, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(find, 1, id, -1, SQLITE_STATIC);
+	if (cluster)
+		bind_text(find, 2, cluster);
+	result = db_step(find, err);
+	if (result > 0)
+		*ret = sqlite3_column_int64(find, 0);
+	if (result > 0 && !cluster) {
+		saved_copy_text(least, sizeof(least), find, 1);
+		saved_copy_text(most, sizeof(most), find, 2);
+		if (strcmp(least, most) != 0)
+			result = err_set(err, ERR_USAGE, "the clusters %.100s and %.100s both have a job %.100s; give"
+					 " --cluster", least, most, id);
+	}
+	sqlite3_finalize(find);
+	return result;
+}
+
+int jobs_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err)
 {
 	struct job job = { 0 };
 	sqlite3_stmt *row = NULL;
-	int result = reader_begin(reader, err);
+	int64_t number = 0;
 	bool found = false;
+	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j WHERE id = ? ORDER BY number DESC LIMIT 1",
-			    &row, err);
-	if (!result) {
-		sqlite3_bind_text(row, 1, id, -1, SQLITE_STATIC);
+	result = find_number(reader->db, cluster, id, &number, err);
+	if (result > 0)
+		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j WHERE number = ?", &row, err);
+	if (row) {
+		DB_BIND(row, 1, number);
 		result = db_step(row, err);
 	}
 	found = result > 0;
@@ -197,7 +256,7 @@ static void free_running(struct running *running)
 static int load_running(struct saved_writer *writer, struct running *ret, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(writer->db, "SELECT " RUNNING_COLUMNS " FROM job j WHERE end_us IS NULL"
+	int result = db_prepare(writer->db, "SELECT " JOB_COLUMNS " FROM job j WHERE end_us IS NULL"
 				" ORDER BY number", &rows, err);
 
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
@@ -208,7 +267,7 @@ static int load_running(struct saved_writer *writer, struct running *ret, struct
 			break;
 		}
 		ret->jobs = grown;
-		result = read_begin(rows, &grown[ret->count++], err);
+		result = read_job(rows, &grown[ret->count++], err);
 	}
 	sqlite3_finalize(rows);
 	return result;
@@ -220,20 +279,13 @@ static bool has_expired(const struct job *job, const struct job *moment, const s
 	return rules->expire_us && job_duration_us(job, moment) > rules->expire_us;
 }
 
-static void bind_id(sqlite3_stmt *statement, int at, const char *id)
-{
-	if (*id)
-		sqlite3_bind_text(statement, at, id, -1, SQLITE_STATIC);
-	else
-		sqlite3_bind_null(statement, at);
-}
-
 /* Store the end of a job: its end, ending, ended_by and exit_status. */
 static int store_end(struct saved_writer *writer, const struct job *job, struct error *err)
 {
 	sqlite3_stmt *update;
 	int result = db_prepare(writer->db, "UPDATE job SET end_us = ?1, end_boot_us = ?2, end_boot_id = ?3,"
-				" end_sweep = " NEWEST_SWEEP ", ending = ?4, ended_by = ?5, exit_status = ?6"
+				" end_sweep = " NEWEST_SWEEP ", ending = ?4, ended_by = ?5, exit_status = ?6,"
+				" suspended_us = " SUSPENDED_UNTIL("?1") ", suspended_since_us = NULL"
 				" WHERE number = ?7", &update, err);
 
 	if (result < 0)
@@ -241,7 +293,7 @@ static int store_end(struct saved_writer *writer, const struct job *job, struct 
 	DB_BIND(update, 1, job->end_us, job->end_boot_us);
 	sqlite3_bind_text(update, 3, job->end_boot_id, -1, SQLITE_STATIC);
 	sqlite3_bind_int(update, 4, (int)job->ending);
-	bind_id(update, 5, job->ended_by);
+	bind_text(update, 5, job->ended_by);
 	if (job->exit_status >= 0)
 		sqlite3_bind_int(update, 6, job->exit_status);
 	sqlite3_bind_int64(update, 7, job->number);
@@ -261,7 +313,7 @@ static int close_running(struct saved_writer *writer, const struct job *began, c
 
 		if (has_expired(job, moment, rules))
 			job->ending = JOB_EXPIRED;
-		else if (rules->overlaps && rules->overlaps(rules->ctx, job))
+		else if (job->ending == JOB_RUNNING && rules->overlaps && rules->overlaps(rules->ctx, job))
 			job->ending = JOB_REPLACED;
 		else
 			continue;
@@ -288,8 +340,8 @@ static int insert_job(struct saved_writer *writer, struct job *job, struct error
 {
 	sqlite3_stmt *insert;
 	int result = db_prepare(writer->db, "INSERT INTO job (id, name, hosts, command, begin_us, begin_boot_us,"
-				" begin_boot_id, begin_sweep, ending) VALUES (?, ?, ?, ?, ?, ?, ?, " NEWEST_SWEEP
-				", 0)", &insert, err);
+				" begin_boot_id, begin_sweep, ending, cluster, user, account, partition)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?, " NEWEST_SWEEP ", 0, ?, ?, ?, ?)", &insert, err);
 	const char *const texts[] = { job->id, job->name, job->hosts };
 	char command[JOB_COMMAND_MOST + 1];
 
@@ -301,6 +353,8 @@ static int insert_job(struct saved_writer *writer, struct job *job, struct error
 	sqlite3_bind_text(insert, 4, command, -1, SQLITE_STATIC);
 	DB_BIND(insert, 5, job->begin_us, job->begin_boot_us);
 	sqlite3_bind_text(insert, 7, job->begin_boot_id, -1, SQLITE_STATIC);
+	for (int i = 0; i < JOB_LABELS; i++)
+		bind_text(insert, 8 + i, job->labels[i]);
 	result = db_run(insert, err);
 	sqlite3_finalize(insert);
 	job->number = sqlite3_last_insert_rowid(writer->db);
@@ -322,7 +376,9 @@ int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_ru
 	memcpy(moment.end_boot_id, job->begin_boot_id, sizeof(moment.end_boot_id));
 	result = load_running(writer, &running, err);
 	for (size_t i = 0; !result && i < running.count; i++)
-		if (!strcmp(running.jobs[i].id, job->id) && !has_expired(&running.jobs[i], &moment, rules)) {
+		if (!strcmp(running.jobs[i].id, job->id) &&
+		    !strcmp(running.jobs[i].labels[JOB_CLUSTER], job->labels[JOB_CLUSTER]) &&
+		    !has_expired(&running.jobs[i], &moment, rules)) {
 			job->number = running.jobs[i].number;
 			job->begin_us = running.jobs[i].begin_us;
 			result = 1;
@@ -333,50 +389,80 @@ int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_ru
 		result = insert_job(writer, job, err);
 	result = saved_end_step(writer, result, err);
 	for (size_t i = 0; !result && rules->closed && i < running.count; i++)
-		if (running.jobs[i].ending != JOB_RUNNING)
+		if (running.jobs[i].end_us)
 			rules->closed(rules->ctx, &running.jobs[i]);
 	free_running(&running);
 	return result;
 }
 
-/* Return: 0, or 1 if it had ended. */
-static int end_in_step(struct saved_writer *writer, struct job *job, struct error *err)
+/* The newest job with an id. Return: 1; ERR_USAGE if there is none; or as find_number(). */
+static int require(struct saved_writer *writer, const char *cluster, const char *id, int64_t *ret_number,
+		   struct error *err)
 {
-	sqlite3_stmt *find;
-	int result = db_prepare(writer->db, "SELECT number, ending, exit_status IS NULL FROM job WHERE id = ?"
-				" ORDER BY number DESC LIMIT 1", &find, err);
-	bool is_unknown = false;
+	int result = find_number(writer->db, cluster, id, ret_number, err);
 
+	return result ? result : err_set(err, ERR_USAGE, "no job '%s' began; see: ibwire job list", id);
+}
+
+/* Return: 0, or 1 if it had ended. */
+static int end_in_step(struct saved_writer *writer, const char *cluster, struct job *job, struct error *err)
+{
+	int64_t stored[2]; /* ending, whether the exit status is unknown */
+	int result = require(writer, cluster, job->id, &job->number, err);
+
+	if (result > 0)
+		result = db_row(writer->db, "SELECT ending, exit_status IS NULL FROM job WHERE number = ?1",
+				&job->number, 1, stored, 2, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_text(find, 1, job->id, -1, SQLITE_STATIC);
-	result = db_step(find, err);
-	if (result > 0) {
-		job->number = sqlite3_column_int64(find, 0);
-		job->ending = (enum job_ending)db_choice(find, 1, JOB_ENDING_COUNT - 1);
-		is_unknown = sqlite3_column_int(find, 2) != 0;
-	}
-	sqlite3_finalize(find);
-	if (result < 0)
-		return result;
-	if (!result)
-		return err_set(err, ERR_USAGE, "no job '%s' began; see: ibwire job list", job->id);
-	if (job->ending == JOB_RUNNING || job->ending == JOB_EXPIRED) {
+	job->ending = (enum job_ending)stored[0];
+	if (job->ending != JOB_ENDED) {
 		job->ending = JOB_ENDED;
 		job->ended_by[0] = '\0';
 		return store_end(writer, job, err);
 	}
-	if (is_unknown && job->exit_status >= 0)
+	if (stored[1] && job->exit_status >= 0)
 		result = db_execf(writer->db, err, "UPDATE job SET exit_status = %d WHERE number = %lld",
 				  job->exit_status, (long long)job->number);
 	return result < 0 ? result : 1;
 }
 
-int jobs_end(struct saved_writer *writer, struct job *job, struct error *err)
+int jobs_end(struct saved_writer *writer, const char *cluster, struct job *job, struct error *err)
 {
 	int result = saved_begin_step(writer, err);
 
-	return result < 0 ? result : saved_end_step(writer, end_in_step(writer, job, err), err);
+	return result < 0 ? result : saved_end_step(writer, end_in_step(writer, cluster, job, err), err);
+}
+
+static int suspend_in_step(struct saved_writer *writer, const char *cluster, const char *id, bool suspended,
+			   int64_t wall_us, struct error *err)
+{
+	int64_t number, ending = JOB_RUNNING;
+	int result = require(writer, cluster, id, &number, err);
+
+	if (result > 0)
+		result = db_row(writer->db, "SELECT ending FROM job WHERE number = ?1", &number, 1, &ending, 1, err);
+	if (result < 0)
+		return result;
+	if (ending != JOB_RUNNING && ending != JOB_SUSPENDED)
+		return err_set(err, ERR_USAGE, "job '%s' has ended", id);
+	if ((ending == JOB_SUSPENDED) == suspended)
+		return 1;
+	if (suspended)
+		return db_execf(writer->db, err, "UPDATE job SET ending = %d, suspended_since_us = %lld"
+				" WHERE number = %lld", JOB_SUSPENDED, (long long)wall_us, (long long)number);
+	return db_execf(writer->db, err, "UPDATE job SET ending = %d, suspended_since_us = NULL,"
+			" suspended_us = " SUSPENDED_UNTIL("%lld") " WHERE number = %lld", JOB_RUNNING,
+			(long long)wall_us, (long long)wall_us, (long long)number);
+}
+
+int jobs_suspend(struct saved_writer *writer, const char *cluster, const char *id, bool suspended, int64_t wall_us,
+		 struct error *err)
+{
+	int result = saved_begin_step(writer, err);
+
+	return result < 0 ? result : saved_end_step(writer, suspend_in_step(writer, cluster, id, suspended, wall_us,
+									    err), err);
 }
 
 /* Within a step. The time since the end of a job is measured as in job_duration_us(). */

@@ -45,6 +45,9 @@ static bool overlaps(void *ctx, const struct job *running)
 	return *new_hosts && !strcmp(running->hosts, new_hosts);
 }
 
+/* The cluster of jobs that begin, end and are found; NULL: none, and that of any. */
+static const char *cluster;
+
 static int begin_at(const char *id, const char *hosts, int64_t wall_us, int64_t boot_us, const char *boot_id,
 		    struct closed *closed)
 {
@@ -58,6 +61,7 @@ static int begin_at(const char *id, const char *hosts, int64_t wall_us, int64_t 
 
 	snprintf(list, sizeof(list), "%s", hosts);
 	snprintf(job.id, sizeof(job.id), "%s", id);
+	snprintf(job.labels[JOB_CLUSTER], sizeof(job.labels[JOB_CLUSTER]), "%s", cluster ? cluster : "");
 	snprintf(job.begin_boot_id, sizeof(job.begin_boot_id), "%s", boot_id);
 	new_hosts = hosts;
 	*closed = (struct closed){ 0 };
@@ -82,7 +86,7 @@ static int end_with(const char *id, int64_t at_us, int exit_status, struct error
 	int result;
 
 	snprintf(job.id, sizeof(job.id), "%s", id);
-	result = jobs_end(writer, &job, err);
+	result = jobs_end(writer, cluster, &job, err);
 	saved_writer_close(writer);
 	return result;
 }
@@ -92,7 +96,7 @@ static void find(const char *id, struct job *ret)
 	struct reader *reader = check_open_reader(path);
 	struct error err = { 0 };
 
-	if (jobs_find(reader, id, ret, &err) != 1)
+	if (jobs_find(reader, cluster, id, ret, &err) != 1)
 		fail_msg("no job %s: %s", id, err.text);
 	reader_close(reader);
 }
@@ -194,10 +198,111 @@ TEST_IN_FOLDER(a_job_on_the_same_hosts_closes_one_that_never_ended)
 	check_ending("1", JOB_REPLACED, "3", -1);
 	check_ending("2", JOB_RUNNING, "", -1);
 	check_ending("all", JOB_RUNNING, "", -1);
-	/* Its late end adds the status only. */
-	assert_int_equal(end_with("1", 4 * S, 9, NULL), 1);
-	check_ending("1", JOB_REPLACED, "3", 9);
-	assert_int_equal(check_integer(path, "SELECT end_us FROM job WHERE id = '1'"), NOW + 3 * S);
+	/* It had not ended. */
+	assert_int_equal(end_with("1", 4 * S, 9, NULL), 0);
+	check_ending("1", JOB_ENDED, "", 9);
+	assert_int_equal(check_integer(path, "SELECT end_us FROM job WHERE id = '1'"), NOW + 4 * S);
+}
+
+/* Without a cluster, an id of several clusters is ambiguous; a job of an unknown cluster may be of any. */
+TEST_IN_FOLDER(jobs_of_two_clusters_may_have_one_id)
+{
+	static const char *const names[] = { "alpha", "beta" };
+	struct reader *reader;
+	struct closed closed;
+	struct error err = { 0 };
+	struct job job;
+
+	for (size_t i = 0; i < 2; i++) {
+		cluster = names[i];
+		assert_int_equal(begin("7", names[i], (int64_t)i * S, &closed), 0);
+		assert_int_equal(begin("7", names[i], 2 * S, &closed), 1);
+	}
+	assert_int_equal(end_with("7", 3 * S, 5, NULL), 0);
+	check_ending("7", JOB_ENDED, "", 5);
+	cluster = "alpha";
+	check_ending("7", JOB_RUNNING, "", -1);
+	cluster = NULL;
+	assert_int_equal(end_with("7", 4 * S, 6, &err), ERR_USAGE);
+	check_error_line(&err, "the clusters alpha and beta both have a job 7; give --cluster");
+	reader = check_open_reader(path);
+	assert_int_equal(jobs_find(reader, NULL, "7", &job, &err), ERR_USAGE);
+	assert_int_equal(jobs_find(reader, "gamma", "7", &job, &err), 0);
+	assert_int_equal(jobs_find(reader, "", "7", &job, &err), 0);
+	reader_close(reader);
+	/* It began before clusters were recorded. */
+	assert_int_equal(begin("8", "b", 0, &closed), 0);
+	cluster = "alpha";
+	assert_int_equal(end_with("8", 5 * S, 7, NULL), 0);
+	assert_int_equal(end_with("7", 6 * S, 8, NULL), 0);
+	cluster = NULL;
+	check_ending("8", JOB_ENDED, "", 7);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job WHERE id = '7' AND cluster = 'alpha' AND"
+				       " exit_status = 8"), 1);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 3);
+}
+
+static int suspend(const char *id, bool suspended, int64_t at_us, struct error *err)
+{
+	struct saved_writer *writer = check_open_saved(path);
+	int result = jobs_suspend(writer, cluster, id, suspended, NOW + at_us, err);
+
+	saved_writer_close(writer);
+	return result;
+}
+
+static void check_suspended(const char *id, enum job_ending ending, int64_t us, int64_t now_us)
+{
+	struct job job, now = { .end_us = NOW + now_us };
+
+	find(id, &job);
+	assert_int_equal(job.ending, ending);
+	assert_int_equal(job.suspended_since_us != 0, ending == JOB_SUSPENDED);
+	assert_int_equal(job_suspended_us(&job, &now), us);
+	job_done(&job);
+}
+
+/* The job that uses its hosts meanwhile does not close it, and the collector does not expect traffic of it. */
+TEST_IN_FOLDER(a_suspended_job_is_not_on_its_hosts_and_runs_again)
+{
+	struct writer *collector = check_open_writer(path);
+	const struct sink *sink = writer_sink(collector);
+	struct running_jobs jobs = { 0 };
+	struct error err = { 0 };
+	struct closed closed;
+
+	begin("low", "a", 0, &closed);
+	assert_int_equal(suspend("low", true, 10 * S, &err), 0);
+	assert_int_equal(suspend("low", true, 11 * S, &err), 1);
+	begin("high", "a", 12 * S, &closed);
+	assert_string_equal(closed.ids, "");
+	check_suspended("low", JOB_SUSPENDED, 5 * S, 15 * S);
+	assert_true(sink->running_jobs(sink->ctx, &jobs));
+	assert_int_equal(jobs.count, 1);
+	assert_string_equal(jobs.list[0].id, "high");
+	assert_int_equal(end_with("high", 20 * S, 0, &err), 0);
+	assert_int_equal(suspend("low", false, 30 * S, &err), 0);
+	assert_int_equal(suspend("low", false, 31 * S, &err), 1);
+	check_suspended("low", JOB_RUNNING, 20 * S, 40 * S);
+	assert_true(sink->running_jobs(sink->ctx, &jobs));
+	assert_string_equal(jobs.list[0].id, "low");
+	/* A second time, until its end; the wall clock may be stepped back meanwhile. */
+	assert_int_equal(suspend("low", true, 50 * S, &err), 0);
+	assert_int_equal(suspend("low", false, 45 * S, &err), 0);
+	assert_int_equal(suspend("low", true, 60 * S, &err), 0);
+	assert_int_equal(end_with("low", 65 * S, 0, &err), 0);
+	check_suspended("low", JOB_ENDED, 25 * S, 99 * S);
+	assert_int_equal(suspend("low", true, 70 * S, &err), ERR_USAGE);
+	check_error_line(&err, "job 'low' has ended");
+	assert_int_equal(suspend("nowhere", true, 70 * S, &err), ERR_USAGE);
+	/* One that never ends expires. */
+	begin("lost", "a", 70 * S, &closed);
+	assert_int_equal(suspend("lost", true, 70 * S, &err), 0);
+	begin("next", "b", 8 * DAY, &closed);
+	assert_string_equal(closed.ids, "lost:expired ");
+	running_jobs_done(&jobs);
+	writer_close(collector);
+	check_integrity(path);
 }
 
 TEST_IN_FOLDER(a_job_without_an_id_is_called_by_its_number)

@@ -69,9 +69,11 @@ struct model *test_base_store(void)
 		     " SELECT 1, 'a', '', 'x', b.wall_us, b.start_us, 'b', b.id, e.wall_us, e.start_us, 'b', e.id, 1,"
 		     " NULL, 0 FROM sweep b, sweep e WHERE b.id = 40 AND e.id = (SELECT max(id) FROM sweep);"
 		     " INSERT INTO job SELECT 2, 2, name, 'h[1-2]', '', begin_us, begin_boot_us, 'c', begin_sweep,"
-		     " end_us, end_boot_us, 'd', end_sweep, 2, '3', NULL FROM job;"
+		     " end_us, end_boot_us, 'd', end_sweep, 2, '3', NULL, 'alpha', 'u', 'v', 'w', NULL, 60000000 FROM"
+		     " job;"
 		     " INSERT INTO job SELECT 3, 3, '', '', '', begin_us, begin_boot_us, 'b', begin_sweep, NULL, NULL,"
-		     " NULL, NULL, 0, NULL, NULL FROM job WHERE number = 1");
+		     " NULL, NULL, 0, NULL, NULL, 'alpha', 'u', NULL, NULL, NULL, NULL FROM job WHERE number ="
+		     " 1");
 	for (int end = 0; end < 2; end++)
 		assert_int_equal(saved_write(saved, &(struct saved_label){ .name = end ? "job-1-end" : "job-1-begin" },
 					     model_step(model), NULL), 0);

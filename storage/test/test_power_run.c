@@ -104,7 +104,7 @@ static void end_job(int number, int64_t wall_us)
 	struct job job = { .end_us = wall_us, .end_boot_id = "boot", .exit_status = 3 };
 
 	snprintf(job.id, sizeof(job.id), "%d", number);
-	assert_int_equal(jobs_end(writer, &job, NULL), 0);
+	assert_int_equal(jobs_end(writer, NULL, &job, NULL), 0);
 	saved_writer_close(writer);
 }
 

@@ -49,7 +49,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE wall_us >= ? AND kind = ?"
 			  " AND id < ? ORDER BY id DESC LIMIT ?)",
 	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
-	[FIND_JOBS] = "SELECT number, id, hosts FROM job WHERE end_us IS NULL ORDER BY number DESC"
+	[FIND_JOBS] = "SELECT number, id, hosts FROM job WHERE end_us IS NULL AND ending = 0 ORDER BY number DESC"
 		      " LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

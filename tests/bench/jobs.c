@@ -80,7 +80,8 @@ static void mark_jobs(const char *path, const struct sweep *sweep, bool end)
 		snprintf(job.id, sizeof(job.id), "%d", i);
 		memcpy(job.begin_boot_id, sweep->boot_id, sizeof(job.begin_boot_id));
 		memcpy(job.end_boot_id, sweep->boot_id, sizeof(job.end_boot_id));
-		need(end ? jobs_end(writer, &job, &err) : jobs_begin(writer, &job, &(struct job_rules){ 0 }, &err),
+		need(end ? jobs_end(writer, NULL, &job, &err) :
+			   jobs_begin(writer, &job, &(struct job_rules){ 0 }, &err),
 		     &err);
 		label.name = job_snapshot_name(job.number, end, name);
 		if (i == 1)

@@ -125,9 +125,9 @@ COMMANDS = {
                  {"--columns": ["list --columns time,name", "list --columns help"], "--sort": ["list --sort name"]}),
     "job": ("list", {option: [f"begin NEW {option}{value}"] for option, value in {
         "--hosts": " 'node[0001-0002]'", "--name": " 'a job'", "--no-snapshot": "", "--lenient": " --hosts nowhere",
-        "--shared": "", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
+        "--shared": "", "--exclusive": "", "--user": " alice", "--account": " physics", "--partition": " gpu", "--expire": " 1d", "--security-keys": " keys", "--smi-ca": " ibsim0:1",
         "--topology": " fabric.txt", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()} |
-            {"--sort": ["list --sort id"], "--status": ["begin last", "end last --status 3"], "--keep": ["begin kept", "end kept --keep 30d"],
+            {"--cluster": ["begin shared --cluster alpha", "end shared --cluster alpha"], "--sort": ["list --sort id"], "--status": ["begin last", "end last --status 3"], "--keep": ["begin kept", "end kept --keep 30d"],
              "--html": ["begin page", "report page --html NEW.html"], "--all": ["begin whole", "report whole --all"],
              "--columns": ["list --columns begin,id", "list --columns help"],
              "--nccl": ["begin logged", "report logged --nccl nccl.log"],

@@ -43,7 +43,7 @@ def fields(*texts, end=b"\0"):
 def jobs():
     """Of the service's database."""
     return json.loads(run(IBWIRE, "job", "list", "--db", SERVICE, "--format", "json", "--columns",
-                          "id,hosts,name,ending,exit_status,begin_snapshot,end_snapshot").out)
+                          "id,hosts,name,ending,exit_status,begin_snapshot,end_snapshot,cluster,user,account,partition").out)
 
 
 def row():
@@ -66,6 +66,14 @@ def begin_and_end():
     hook(fields("3", "a", "a" + 200 * "ä"), "hook", "begin")
     tap.equal("a long name is cut", row()[2], "a" + 127 * "ä")
     tap.result(not any(job["begin_snapshot"] or job["end_snapshot"] for job in jobs()), "there are no snapshots")
+    for cluster in "alpha", "beta":
+        hook(fields("7", "a", "n", cluster, f"user of {cluster}", "physics", ""), "hook", "begin")
+    hook(fields("7", "5", "beta"), "hook", "end")
+    tap.equal("jobs of two clusters have one id", [[job[key] for key in ("id", "cluster", "user", "account", "partition", "exit_status")]
+                                                    for job in jobs()[-2:]],
+              [["7", "alpha", "user of alpha", "physics", None, None], ["7", "beta", "user of beta", "physics", None, 5]])
+    tap.one_line("the end of either", hook(fields("7", "0"), "hook", "end"), 64, "give --cluster")
+    hook(fields("7", "0", "alpha"), "hook", "end")
     tap.one_line("the end of an unknown job", hook(fields("nowhere", "0"), "hook", "end"), 64, "no job 'nowhere' began")
 
 
@@ -91,12 +99,13 @@ def rejected():
             ("bytes that are not UTF-8", "not UTF-8", fields("9", b"a\xff\xfe", "x")),
             ("too many hosts", "more than 100000", fields("9", "a[1-99999][1-99999]", "x")),
             ("nothing", "three fields", b""), ("two fields", "three fields", fields("9", "a")), ("four fields", "three fields", fields("9", "a", "x", "y")),
+            ("eight fields", "three fields", fields("9", "node01", "x", "c", "u", "a", "p", "more")),
             ("a field without its end", "three fields", fields("9", "a") + b"x"), ("NUL only", "three fields", b"\0" * 1000),
             ("another end", "three fields", fields("9", "a", "x", end=b"\r"))):
         tap.one_line(f"begin: {name}", hook(given, "hook", "begin"), 64, wanted)
     for name, wanted, given in (("a status above 255", "0 to 255", fields("3", "256")), ("a long status", "0 to 255", fields("3", "9" * 4000)),
                                 ("a negative status", "0 to 255", fields("3", "-1")), ("a status of words", "0 to 255", fields("3", "1 --db=x")),
-                                ("three fields", "two fields", fields("3", "0", "x")), ("ibwire run", "reserved", fields("run-1", "0"))):
+                                ("four fields", "two fields", fields("3", "0", "x", "y")), ("ibwire run", "reserved", fields("run-1", "0"))):
         tap.one_line(f"end: {name}", hook(given, "hook", "end"), 64, wanted)
     for name, given in (("one byte", b"x" * (MOST + 1 - len(fields("9", "node1", "")))), ("a lot", b"x" * (1 << 20))):
         done = hook(fields("9", "node1", given), "hook", "begin")
@@ -143,7 +152,8 @@ def slurm():
                    "logger() { echo \"$*\" >>slurm/log; }\n")
     name = "-x \"$(touch pwned)\" 'a' <b> \\0 %s"
     given = {**os.environ, "IBWIRE_SLURM_CONFIG": os.path.abspath("slurm/settings"), "SLURM_JOB_ID": "4711",
-             "SLURM_JOB_NODELIST": "node[01-04]", "SLURM_JOB_NAME": name, "SLURM_JOB_EXIT_CODE2": "3:0"}
+             "SLURM_JOB_NODELIST": "node[01-04]", "SLURM_JOB_NAME": name, "SLURM_JOB_EXIT_CODE2": "3:0", "SLURM_CLUSTER_NAME": "alpha",
+             "SLURM_JOB_USER": "alice", "SLURM_JOB_PARTITION": "gpu"}
     run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/prolog.sh", env=given)
     wait_for(lambda: row()[0] == "4711")
     tap.equal("the prolog records the begin of a job", row(), ("4711", "node[01-04]", name, "running", None))
@@ -152,6 +162,12 @@ def slurm():
     tap.equal("the epilog records its end", row()[3:], ("ended", 3))
     tap.equal("each called sudo once", read_file("slurm/calls").splitlines(), ["job hook begin", "job hook end"])
     tap.result(not os.path.exists("slurm/log") and not os.path.exists("pwned"), "nothing was logged or executed")
+    tap.equal("with cluster, user and partition", [jobs()[-1][key] for key in ("cluster", "user", "account", "partition")],
+              ["alpha", "alice", None, "gpu"])
+    task = {**given, "SLURM_JOB_ID": "4715", "SLURM_ARRAY_JOB_ID": "4712", "SLURM_ARRAY_TASK_ID": "3"}
+    for word, ending in ("prolog", "running"), ("epilog", "ended"):
+        run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/{word}.sh", env=task)
+        tap.result(wait_for(lambda ending=ending: (row()[0], row()[3]) == ("4712_3", ending)), f"a task of an array is {ending}", row())
     with open("slurm/settings", "a", encoding="utf-8") as file:
         file.write(f"IBWIRE={IBWIRE}\nIBWIRE_DB={OTHER}\nIBWIRE_BEGIN='--no-snapshot --shared'\n")
     run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/prolog.sh", env=given)

@@ -83,7 +83,7 @@ static void end_job(const struct planned *planned, const struct sweep *sweep)
 	snprintf(job.id, sizeof(job.id), "%s", planned->id);
 	snprintf(job.end_boot_id, sizeof(job.end_boot_id), "%s", play_settings.reboots ? "another" : sweep->boot_id);
 	assert_int_equal(saved_writer_open(path, &writer, NULL), 0);
-	assert_int_equal(jobs_end(writer, &job, NULL), 0);
+	assert_int_equal(jobs_end(writer, NULL, &job, NULL), 0);
 	if (planned->snapshots && !planned->end_lost)
 		save(writer, sweep, job.number, true);
 	saved_writer_close(writer);

@@ -28,7 +28,7 @@ int record_job(const char *path, const char *id, int64_t wall_us, int64_t boot_u
 
 	snprintf(job.id, sizeof(job.id), "%s", id);
 	if (code == 0)
-		code = ends ? jobs_end(writer, &job, err) : jobs_begin(writer, &job, &rules, err);
+		code = ends ? jobs_end(writer, NULL, &job, err) : jobs_begin(writer, &job, &rules, err);
 	saved_writer_close(writer);
 	return code < 0 ? code : 0;
 }

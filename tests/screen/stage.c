@@ -174,7 +174,7 @@ void stage_job(const char *db, const struct job *job)
 		fail_msg("%s", err.text);
 	begun.end_us = job->end_us;
 	begun.exit_status = job->exit_status;
-	if (job->end_us && jobs_end(writer, &begun, &err) < 0)
+	if (job->end_us && jobs_end(writer, NULL, &begun, &err) < 0)
 		fail_msg("%s", err.text);
 	saved_writer_close(writer);
 }

@@ -67,8 +67,12 @@ static struct job_row *job_here(const struct screen_state *state, const struct a
 static void make_arguments(const struct app *app, const char *word, const struct job *job, const char **args)
 {
 	const char *const begin[] = { "job", "--db", app->options->db_path, "--color", "never", NULL };
+	const char *const cluster[] = { "--cluster", job->labels[JOB_CLUSTER], NULL };
 	const char *const operands[] = { "--", word, job->id, NULL };
 	size_t count = text_arguments(args, 0, ARGS_MOST, begin);
+
+	if (*job->labels[JOB_CLUSTER])
+		count = text_arguments(args, count, ARGS_MOST, cluster);
 
 	count = text_arguments(args, count, ARGS_MOST, app->options->arguments);
 	text_arguments(args, count, ARGS_MOST, operands);
@@ -259,7 +263,7 @@ static void fill_state(struct result *result, size_t at, const void *row)
 	}
 }
 
-enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, COLUMNS };
+enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, USER, ACCOUNT, PARTITION, CLUSTER, COLUMNS };
 
 /* Structs of a row: a struct job_row, and a struct job_facts. */
 enum { JOB_ROW, FACTS };
@@ -272,8 +276,12 @@ static const struct column columns[COLUMNS] = {
 	[BYTES] = { .title = "BYTES", .kind = COLUMN_BYTES, .fill = fill_bytes, .priority = 3,
 		    .help = "sent and received by the HCAs of its hosts; ~: whole sweeps, the report is exact" },
 	[STATE] = { .title = "STATE", .fill = fill_state, .flags = COLUMN_FLEXIBLE,
-		    .help = "running, exit status; replaced: it never ended, and was closed when a job began on its "
-			    "hosts; expired: closed by its age" },
+		    .help = "running, suspended, exit status; replaced: it never ended, and was closed when a job "
+			    "began on its hosts; expired: closed by its age" },
+	[USER] = { .key = "user", .row = FACTS, .priority = 4 },
+	[ACCOUNT] = { .key = "account", .row = FACTS, .priority = 6 },
+	[PARTITION] = { .key = "partition", .row = FACTS, .priority = 5 },
+	[CLUSTER] = { .key = "cluster", .row = FACTS, .priority = 7 },
 };
 
 static size_t count(const struct table *table)
@@ -287,7 +295,7 @@ static void read_row(const struct table *table, size_t index, const void *ret[TA
 
 	const struct job *job = &table->app->jobs->rows[index].job;
 
-	state->facts = (struct job_facts){ job, job_duration_us(job, &(struct job){ .end_us = table->app->now_us }) };
+	state->facts = job_facts_of(job, &(struct job){ .end_us = table->app->now_us });
 	ret[JOB_ROW] = &table->app->jobs->rows[index];
 	ret[FACTS] = &state->facts;
 }
@@ -305,6 +313,17 @@ static enum role role(const struct table *table, size_t index, size_t column, en
 	if (table->app->live->at_us && job->begin_us > table->app->live->shown->sweep.wall_us)
 		return ROLE_FAINT;
 	return column == ID ? ROLE_STRONG : column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
+}
+
+/* What no job has of the batch system has no column. */
+static int widest(const struct table *table, size_t column)
+{
+	const struct job_list *jobs = table->app->jobs;
+	bool found = column < USER;
+
+	for (size_t i = 0; !found && i < jobs->count; i++)
+		found = *jobs->rows[i].job.labels[table->columns[column].which];
+	return found ? table->widest[column] : 0;
 }
 
 static bool update(void *data, struct app *app)
@@ -336,6 +355,7 @@ static const struct table_view table = {
 	.row = read_row,
 	.id = identity,
 	.role = role,
+	.widest = widest,
 };
 
 /* The bytes of one more of the visible jobs in each frame. */
