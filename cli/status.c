@@ -29,6 +29,8 @@ static int print(struct status *status, const struct options *options, const cha
 	struct page *page = NULL;
 	int code = status_load(status, err);
 
+	if (code == 0 && status->moment.snapshot)
+		code = moment_find_shape(&status->moment, err);
 	if (code == 0 && html)
 		code = settings_load(NULL, &settings, err);
 	if (code == 0 && html)

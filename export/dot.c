@@ -87,10 +87,7 @@ static void look_at_pair(const struct shape *shape, uint32_t node, uint32_t othe
 			continue;
 		ret->links++;
 		ret->down += port->state < PORT_INIT;
-		/* As link_is_degraded(). */
-		ret->slow |= port->state >= PORT_INIT &&
-			     (shape->built_bits_per_s[i] > port_rate_bits_per_s(port) ||
-			      (port_rate_bits_per_s(port) && port_is_below_enabled(port, &fabric->ports[port->peer])));
+		ret->slow |= link_is_degraded(shape, i);
 	}
 }
 

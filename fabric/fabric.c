@@ -246,14 +246,24 @@ uint64_t port_rate_bits_per_s(const struct port *port)
 	return link_rate_bits_per_s(port->width, port->speed);
 }
 
-/* Enabled values are often a configuration, not a fault. */
-bool port_is_below_enabled(const struct port *port, const struct port *peer)
+uint8_t ports_best_width(const struct port *a, const struct port *b, bool supported)
 {
-	uint8_t widths = port->width_enabled & peer->width_enabled;
-	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
+	uint8_t widths = supported ? a->width_supported & b->width_supported : a->width_enabled & b->width_enabled;
 
-	return (widths && link_width_lanes(port->width) < link_width_lanes(link_width_best(widths))) ||
-	       (speeds && port->speed < link_speed_best(speeds));
+	if (link_width_lanes(a->width) <= 4 && widths & (LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X))
+		widths &= LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X;
+	return link_width_best(widths);
+}
+
+enum link_speed ports_best_speed(const struct port *a, const struct port *b, bool supported)
+{
+	return link_speed_best(supported ? a->speed_supported & b->speed_supported :
+					   a->speed_enabled & b->speed_enabled);
+}
+
+uint64_t ports_best_rate(const struct port *a, const struct port *b, bool supported)
+{
+	return link_rate_bits_per_s(ports_best_width(a, b, supported), ports_best_speed(a, b, supported));
 }
 
 bool node_is_aggregation(const struct node *node)

@@ -196,8 +196,14 @@ enum port_state fabric_link_state(const struct fabric *fabric, uint32_t port);
 /* port_rate_bits_per_s - data rate of the link in one direction; 0: unknown. */
 uint64_t port_rate_bits_per_s(const struct port *port);
 
-/* port_is_below_enabled - a link that is up runs below the enabled width or speed of both ends. */
-bool port_is_below_enabled(const struct port *port, const struct port *peer);
+/*
+ * ports_best_width - best width, speed and data rate that both ends of a link support, or have enabled
+ * A width above 4x counts only if the link runs at it: ibsim and some devices report 8x or 12x for four lanes.
+ * Return: 0: unknown.
+ */
+uint8_t ports_best_width(const struct port *a, const struct port *b, bool supported);
+enum link_speed ports_best_speed(const struct port *a, const struct port *b, bool supported);
+uint64_t ports_best_rate(const struct port *a, const struct port *b, bool supported);
 
 /*
  * node_is_aggregation - a SHARP aggregation node: a CA inside a switch, not a host. Detected by

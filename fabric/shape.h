@@ -74,8 +74,17 @@ enum shape_way {
 	WAY_SWITCH, /* of an HCA */
 };
 
+/* Why a link runs below the rate it could (fabric/shape/slow.c). */
+enum link_verdict {
+	LINK_NOT_DEGRADED, /* or not known; always if an end is not Active */
+	LINK_NARROW, LINK_SLOW, /* fewer lanes or a lower speed than both ends can do */
+	LINK_LIMITED,      /* both ends can do more than is enabled */
+	LINK_BELOW_NEIGHBORS, /* comparable links are faster */
+};
+
 struct shape_port {
 	uint8_t way;    /* enum shape_way; without a peer WAY_NONE */
+	uint8_t verdict; /* enum link_verdict, the same at both ends */
 	uint32_t rail;  /* of an HCA port: index into rails, or SHAPE_NONE */
 	uint32_t group; /* its group, or SHAPE_NONE */
 	uint16_t cage, split; /* as printed on the front panel: "6.2" is 6 and 2; 0: unknown, or not split */
@@ -126,11 +135,11 @@ struct shape_miswired {
 	uint32_t leaf_rail; /* the rail of that leaf */
 };
 
-/* A link that is slower than comparable links. */
+/* A degraded link. */
 struct shape_slow {
 	uint32_t port;           /* the end with the lower GUID; of a link to an HCA that of the switch */
 	uint64_t bits_per_s;     /* current rate */
-	uint64_t expected_bits_per_s; /* rate of most links of its groups */
+	uint64_t expected_bits_per_s;
 };
 
 struct shape_tier {
@@ -226,10 +235,11 @@ int shape_name_hosts(const struct shape *shape, const struct host_set *hosts, st
 int shape_mark_hosts(const struct shape *shape, const char *list, bool *ret, struct host_set *missing,
 		     struct error *err);
 
-/* Names: "compute", "fat-tree", "linked to a switch of its own tier". */
+/* Names: "compute", "fat-tree", "linked to a switch of its own tier", "width"; "": not degraded. */
 const char *node_class_name(uint8_t class);
 const char *shape_kind_name(enum shape_kind kind);
 const char *shape_why_text(uint8_t why);
+const char *link_verdict_name(uint8_t verdict);
 
 /*
  * shape_tier_name - "leaf", "spine", "core", "tier4" for tiers from 1 on; "switch" for 0
@@ -248,6 +258,9 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 
 /* shape_serves_host - is it a port of a switch to an HCA of a host, not to an aggregation node or a router? */
 bool shape_serves_host(const struct shape *shape, uint32_t port);
+
+/* link_is_degraded - has the link of a port a verdict? @shape: or NULL: not known */
+bool link_is_degraded(const struct shape *shape, uint32_t port);
 
 /* shape_port_tier - tier of the switch of a port; 0: an HCA, or no tier. */
 unsigned shape_port_tier(const struct shape *shape, uint32_t port);

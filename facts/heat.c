@@ -219,7 +219,7 @@ static void add_member(const struct make *make, struct heat *heat, struct heat_c
 	if (bits > 0)
 		predicted = member->predicted * rates * BALANCE_BITS_PER_S / bits;
 	apart = measured - predicted;
-	cell->degraded |= make->shape->built_bits_per_s[member->port] > port_rate_bits_per_s(port);
+	cell->degraded |= link_is_degraded(make->shape, member->port);
 	if (rate > 0)
 		cell->rate += (float)rate;
 	if (!isnan(measured) && !(measured <= cell->value[HEAT_MEASURED]))

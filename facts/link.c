@@ -8,22 +8,6 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-bool link_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t index)
-{
-	const uint32_t ends[2] = { index, fabric->ports[index].peer };
-
-	if (ends[1] == FABRIC_NONE)
-		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		const struct port *port = &fabric->ports[ends[i]], *peer = &fabric->ports[ends[!i]];
-		uint64_t rate = port_rate_bits_per_s(port);
-
-		if (rate && (port_is_below_enabled(port, peer) || (shape && rate < shape->built_bits_per_s[ends[i]])))
-			return true;
-	}
-	return false;
-}
-
 const char *link_text(const struct port *port, bool degraded, char ret[LINK_TEXT_SIZE])
 {
 	unsigned lanes = link_width_lanes(port->width);

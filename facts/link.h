@@ -8,20 +8,11 @@
 
 #include "fabric/counter.h"
 
-struct fabric;
 struct port;
-struct shape;
 struct text;
 
-/* The word for a link below its enabled or built rate, in tables and as a value of the key state:. */
+/* The word for a link with a verdict of fabric/shape.h, in tables and as a value of the key state:. */
 #define LINK_DEGRADED "degraded"
-
-/*
- * link_is_degraded - whether a link is up and narrower or slower than both ends are enabled for, or
- * than built
- * @shape:  or NULL: only the enabled width and speed count
- */
-bool link_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t port);
 
 /*
  * link_text - "4x HDR", "4x HDR degraded" for a degraded link, "" if the link is down

@@ -93,6 +93,8 @@ int moment_find_shape(struct moment *moment, struct error *err)
 {
 	int code = 0;
 
+	if (moment->shape)
+		return 0;
 	if (moment->settings && !moment->shape_settings)
 		code = moment->settings->load(&moment->settings_owned, &moment->shape_settings, err);
 	return code < 0 ? code : shape_create(moment->fabric, moment->shape_settings, &moment->shape, err);

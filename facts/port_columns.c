@@ -114,7 +114,7 @@ static void fill_link(struct result *result, size_t at, const void *row)
 	if (!*link_text(port, false, link))
 		return;
 	result_text(result, at, link);
-	if (link_is_degraded(fabric_of(row), facts->scope->shape, facts->port))
+	if (link_is_degraded(facts->scope->shape, facts->port))
 		result_show(result, at, link_text(port, true, link), STYLE_WARNING);
 }
 
@@ -335,8 +335,8 @@ const struct column port_columns[] = {
 	{ .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .number = number_phys_state,
 	  .fill = fill_phys_state, .help = "PortPhysicalState: LinkUp, Polling, Disabled, ..." },
 	{ .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT, MEMBER(rate_gbps), .fill = fill_link,
-	  .help = "active width and speed of the link; " LINK_DEGRADED ": below what both ends have enabled, "
-		  "or than built" },
+	  .help = "active width and speed of the link; " LINK_DEGRADED ": below what both ends support or have "
+		  "enabled, or below comparable links" },
 	{ .key = "width", .title = "WIDTH", .kind = COLUMN_TEXT, .fill = fill_width,
 	  .help = "active width of the link" },
 	{ .key = "speed", .title = "SPEED", .kind = COLUMN_TEXT, .fill = fill_speed,
@@ -442,7 +442,7 @@ void link_facts_of(const struct port_facts *a, const struct port_facts *b, const
 	if (b) {
 		ret->status = port_status_worse(a->status, b->status);
 		ret->errors = measure_add(a->errors, b->errors);
-		ret->degraded = link_is_degraded(fabric_of(a), shape, a->port);
+		ret->degraded = link_is_degraded(shape, a->port);
 		ret->unused &= b->unused;
 		if (row_of(b)->last_wall_us > ret->last_wall_us)
 			ret->last_wall_us = row_of(b)->last_wall_us;

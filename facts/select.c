@@ -22,7 +22,7 @@ const struct select_key_info select_keys[SELECT_KEY_COUNT] = {
 	[SELECT_ROLE] = { "role", "role:leaf-uplink", "ports by role: leaf-to-host, leaf-uplink, spine-downlink, ...",
 			  SELECT_NEEDS_SHAPE, .names_ports = false },
 	[SELECT_STATE] = { "state", "state:degraded",
-			   "ports with a STATUS; degraded: below the enabled or built rate; unidentified: the peer",
+			   "ports with a STATUS; degraded: below what both ends support; unidentified: the peer",
 			   SELECT_NEEDS_PORTS | SELECT_NEEDS_SHAPE, .names_ports = false },
 	[SELECT_SPEED] = { "speed", "speed:ndr", "ports by active speed", .names_ports = false },
 	[SELECT_WIDTH] = { "width", "width:1x", "ports by active width", .names_ports = false },

@@ -311,7 +311,7 @@ static int mark_state(struct marking *marking, const char *value, struct error *
 		has[i] = wanted_has(&wanted, names[i]);
 	for (uint32_t i = 0; code == 0 && facts->ports && i < facts->fabric->port_count; i++)
 		if (has[facts->ports[i].status] ||
-		    (has[DEGRADED] && link_is_degraded(facts->fabric, facts->shape, i)) ||
+		    (has[DEGRADED] && link_is_degraded(facts->shape, i)) ||
 		    (has[UNIDENTIFIED] && port_is_unidentified(&facts->fabric->ports[i])))
 			mark_port(marking, i, marking->has);
 	return code;

@@ -16,8 +16,10 @@
 #include "collector/events.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "facts/cells.h"
 #include "facts/health_rows.h"
+#include "facts/link.h"
 #include "storage/reader.h"
 
 enum {
@@ -25,7 +27,7 @@ enum {
 	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_POLLED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, AGGREGATION, ROUTERS, LINKS, LINKS_UP, LINKS_ARMED,
-	LINKS_INIT, LINKS_DOWN, NO_PEER, FEC_UNKNOWN,
+	LINKS_INIT, LINKS_DOWN, LINKS_DEGRADED, NO_PEER, FEC_UNKNOWN,
 	PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
 	TOPOLOGY, DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
@@ -79,6 +81,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[LINKS_ARMED] = { .key = "links_armed", .kind = COLUMN_INTEGER, IF_FABRIC(summary.links_by_state[PORT_ARMED]) },
 	[LINKS_INIT] = { .key = "links_init", .kind = COLUMN_INTEGER, IF_FABRIC(summary.links_by_state[PORT_INIT]) },
 	[LINKS_DOWN] = { .key = "links_down", .kind = COLUMN_INTEGER, IF_FABRIC(summary.links_by_state[PORT_DOWN]) },
+	[LINKS_DEGRADED] = { .key = "links_degraded", .kind = COLUMN_INTEGER },
 	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
 		      .flags = COLUMN_IF_SHOWN },
 	[FEC_UNKNOWN] = { .key = "ports_fec_unknown", .title = "  FEC unknown", .kind = COLUMN_INTEGER,
@@ -399,7 +402,7 @@ static void fill_ports(struct result *result, const struct status *status)
 		     "ports", unplanned + mirrored, mirrored);
 }
 
-static void fill_fabric(struct result *result, const struct fabric_summary *summary)
+static void fill_fabric(struct result *result, const struct fabric_summary *summary, const struct shape *shape)
 {
 	uint32_t active = summary->links_by_state[PORT_ACTIVE];
 	struct text nodes = { 0 }, links = { 0 };
@@ -412,7 +415,12 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 	result_show(result, NODES, result_chars(result, &nodes), STYLE_PLAIN);
 	text_appendf(&links, "%" PRIu32 ", ", summary->links);
 	summary_append_links(summary, &links);
-	result_show(result, LINKS, result_chars(result, &links), active < summary->links ? STYLE_WARNING : STYLE_PLAIN);
+	if (shape)
+		result_integer(result, LINKS_DEGRADED, (int64_t)shape->slow_count);
+	if (shape && shape->slow_count)
+		text_appendf(&links, ", %zu " LINK_DEGRADED, shape->slow_count);
+	result_show(result, LINKS, result_chars(result, &links), active < summary->links ||
+		    (shape && shape->slow_count) ? STYLE_WARNING : STYLE_PLAIN);
 	text_done(&nodes);
 	text_done(&links);
 	/* The peer is not counted as an unresponsive node. */
@@ -454,7 +462,7 @@ static void fill(struct result *result, const void *ctx)
 		fill_other_sms(result, status, &db->last.sm);
 	}
 	if (status->moment.fabric) {
-		fill_fabric(result, &status->summary);
+		fill_fabric(result, &status->summary, status->moment.shape);
 		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", status->fec_unknown,
 			     " ports: no FEC counters of them are shown");
 		fill_ports(result, status);

@@ -28,7 +28,7 @@ struct status {
 	const char *path;     /* of the database */
 	int64_t now_us;       /* wall clock */
 	int64_t at_us;        /* selected wall clock time; 0: now */
-	struct moment moment; /* with its reader; later without a snapshot if the database has no sweep */
+	struct moment moment; /* with its reader, of a page also its shape; without a snapshot if there is no sweep */
 	const struct balance_settings *limits; /* of HTML: length of the window of the load */
 	/* Set by status_load(): */
 	struct db_status db;

@@ -45,7 +45,7 @@ static void add_link(const struct subject_facts *facts, uint32_t index, struct f
 		built = shape->built_bits_per_s[port->peer];
 	rate_format_bits((double)built / 8, built_rate, sizeof(built_rate));
 	field = add_field(fields, "link", !now ? "no rate" :
-			  page_print(page, "%s %s", link_text(port, link_is_degraded(fabric, shape, index), link),
+			  page_print(page, "%s %s", link_text(port, link_is_degraded(shape, index), link),
 				     rate_format_bits((double)now / 8, rate, sizeof(rate))));
 	if (built)
 		field->value = page_print(page, built > now ? "%s of %s built" : "%s as built", field->value,

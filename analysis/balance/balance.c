@@ -203,33 +203,22 @@ static void test_tables(const struct evaluation *eval, const struct shape_group 
 	}
 }
 
-/* The link could run as fast as the best of its siblings, according to what both ends support. */
-static bool could_do(const struct fabric *fabric, const struct port *port, uint64_t best)
-{
-	const struct port *peer = &fabric->ports[port->peer];
-	uint16_t speeds = port->speed_supported & peer->speed_supported;
-	uint8_t widths = port->width_supported & peer->width_supported;
-
-	if (!speeds || !widths)
-		return true;
-	return link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds)) >= best;
-}
-
-static bool has_degraded(const struct fabric *fabric, const struct shape_group *group,
+/* A degraded member is slower than another one. */
+static bool has_degraded(const struct shape *shape, const struct shape_group *group,
 			 const struct balance_result *result)
 {
-	uint64_t best = 0, rate;
+	const struct port *ports = shape->fabric->ports;
+	uint64_t best = 0;
 
 	for (uint32_t i = 0; i < group->count; i++) {
-		rate = result->members[i].works ? port_rate_bits_per_s(&fabric->ports[result->members[i].port]) : 0;
+		uint64_t rate = result->members[i].works ? port_rate_bits_per_s(&ports[result->members[i].port]) : 0;
+
 		best = rate > best ? rate : best;
 	}
-	for (uint32_t i = 0; i < group->count; i++) {
-		const struct port *port = &fabric->ports[result->members[i].port];
-
-		if (result->members[i].works && port_rate_bits_per_s(port) < best && could_do(fabric, port, best))
+	for (uint32_t i = 0; i < group->count; i++)
+		if (result->members[i].works && link_is_degraded(shape, result->members[i].port) &&
+		    port_rate_bits_per_s(&ports[result->members[i].port]) < best)
 			return true;
-	}
 	return false;
 }
 
@@ -242,7 +231,7 @@ static enum balance_cause find_cause(const struct evaluation *eval, const struct
 {
 	if (sums->working < group->count)
 		return BALANCE_MISSING_MEMBER;
-	if (has_degraded(eval->fabric, group, result))
+	if (has_degraded(eval->input->shape, group, result))
 		return BALANCE_DEGRADED_MEMBER;
 	if (result->direction == BALANCE_XMIT && result->state == BALANCE_ACTIVE &&
 	    result->adaptive != ADAPTIVE_ON && balance_follows(result, eval->settings))

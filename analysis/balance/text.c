@@ -133,22 +133,16 @@ static void append_ports(const struct shape *shape, const struct balance_result 
 			 struct text *text)
 {
 	enum { PORTS_SHOWN = 6 };
-	const struct fabric *fabric = shape->fabric;
 	const struct shape_group *group = &shape->groups[result->group];
-	uint64_t best = 0, rate;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < group->count; i++) {
-		rate = port_rate_bits_per_s(&fabric->ports[result->members[i].port]);
-		best = result->members[i].works && rate > best ? rate : best;
-	}
-	for (uint32_t i = 0; i < group->count; i++) {
-		const struct port *port = &fabric->ports[result->members[i].port];
+		const struct balance_member *member = &result->members[i];
 
-		if (down ? result->members[i].works : !result->members[i].works || port_rate_bits_per_s(port) == best)
+		if (down ? member->works : !member->works || !link_is_degraded(shape, member->port))
 			continue;
 		if (count < PORTS_SHOWN)
-			text_appendf(text, "%s%u", count ? ", " : "", port->num);
+			text_appendf(text, "%s%u", count ? ", " : "", shape->fabric->ports[member->port].num);
 		else if (count == PORTS_SHOWN)
 			text_append(text, ", ...");
 		count++;

@@ -76,8 +76,8 @@ static void mark_nodes(struct health *health, struct health_open_finding *open)
 /* The link carries data as far as is known. */
 static bool is_open_link(const struct health_port *port)
 {
-	return port->peer && !health_link_is_down(port) && port->degraded != DEGRADED_NOT_ACTIVE &&
-	       port->peer->degraded != DEGRADED_NOT_ACTIVE;
+	return port->peer && !health_link_is_down(port) && port->degraded != HEALTH_NOT_ACTIVE &&
+	       port->peer->degraded != HEALTH_NOT_ACTIVE;
 }
 
 struct health_open_finding *health_link_root(struct health *health, const struct health_port *port)

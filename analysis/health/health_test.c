@@ -132,6 +132,13 @@ TEST(links_to_unidentified_nodes_are_reported)
 		    "links to unidentified nodes: 4 (ibwire ports state:unidentified)");
 }
 
+/* Most trunks are HDR. */
+#define HDR "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate leaf0/104 4 HDR; " \
+	    "rate leaf0/105 4 HDR; rate leaf0/106 4 HDR; " \
+	    "rate leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; " \
+	    "rate leaf2/101 4 HDR; rate leaf2/102 4 HDR; rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; " \
+	    "rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate leaf3/103 4 HDR; rate leaf3/104 4 HDR; wait 60; "
+
 TEST(links_that_are_slow)
 {
 	struct world *world = world_create(&rails);
@@ -141,6 +148,8 @@ TEST(links_that_are_slow)
 		{ "for less than a minute", "rate leaf0/101 1 NDR; wait 50; rate leaf0/101 4 NDR; wait 100", "" },
 		{ "a slower trunk", "rate leaf0/101 4 HDR; wait 70", "link-degraded critical leaf0/101" },
 		{ "a host's", "rate h3.1 4 EDR; wait 70", "link-degraded warning leaf1/4" },
+		{ "slower than its parallel link, where most are as slow",
+		  HDR "rate leaf0/106 4 NDR; wait 70", "link-degraded critical leaf0/105" },
 		{ "a repaired link", "rate h3.1 4 EDR; wait 70; rate h3.1 4 NDR; wait 100",
 		  "link-degraded warning leaf1/4 closed" });
 	world_run(world, "rate h3.1 4 EDR; wait 70");
@@ -446,13 +455,6 @@ TEST(links_that_flap)
 		{ "restarts do not count", "kill h3; wait 100; revive h3; wait 1000; kill h3; wait 100; revive h3; "
 		  "wait 1000; kill h3; wait 100; revive h3; wait 600", "" });
 }
-
-/* Most trunks are HDR. */
-#define HDR "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate leaf0/104 4 HDR; " \
-	    "rate leaf0/105 4 HDR; " \
-	    "rate leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; " \
-	    "rate leaf2/101 4 HDR; rate leaf2/102 4 HDR; rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; " \
-	    "rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate leaf3/103 4 HDR; rate leaf3/104 4 HDR; wait 60; "
 
 TEST(links_with_errors)
 {

@@ -75,45 +75,6 @@ static void hold_down(struct health *health, const struct health_port *port)
 		health_number(open, "uplinks_down_percent", percent);
 }
 
-static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
-
-enum { WIDTHS = sizeof(ranked_widths), RATES = LINK_SPEED_COUNT * WIDTHS };
-
-static unsigned width_rank(uint8_t width)
-{
-	unsigned rank = 0;
-
-	while (rank + 1 < WIDTHS && ranked_widths[rank] != width)
-		rank++;
-	return ranked_widths[rank] == width ? rank : 0;
-}
-
-/* Number of links by class and rate. */
-struct usual { uint32_t count[HEALTH_LINK_CLASSES][RATES]; };
-
-static unsigned rate_index(uint8_t width, uint8_t speed)
-{
-	return speed * WIDTHS + width_rank(width);
-}
-
-/* The most frequent rate of a class, on a tie the higher one. 0: fewer than three links. */
-static uint64_t usual_rate(const uint32_t count[RATES])
-{
-	uint32_t all = 0, most = 0;
-	uint64_t best = 0;
-
-	for (unsigned i = 0; i < RATES; i++) {
-		uint64_t rate = link_rate_bits_per_s(ranked_widths[i % WIDTHS], (enum link_speed)(i / WIDTHS));
-
-		all += count[i];
-		if (count[i] > most || (count[i] && count[i] == most && rate > best)) {
-			most = count[i];
-			best = rate;
-		}
-	}
-	return all >= 3 ? best : 0;
-}
-
 static const struct port *port_now(const struct health *health, const struct health_port *port)
 {
 	const struct fabric *fabric = health->input->fabric;
@@ -125,83 +86,36 @@ static const struct port *port_now(const struct health *health, const struct hea
 	return at == FABRIC_NONE ? NULL : &fabric->ports[at];
 }
 
-/*
- * The best width that both ends support or have enabled. ibsim and some devices report 8x or 12x
- * for a port of four lanes, so a width above 4x counts only if the link runs at it.
- */
-static uint8_t best_width(const struct port *a, const struct port *b, bool supported)
-{
-	uint8_t widths = supported ? a->width_supported & b->width_supported : a->width_enabled & b->width_enabled;
-
-	if (link_width_lanes(a->width) <= 4 && widths & (LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X))
-		widths &= LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X;
-	return link_width_best(widths);
-}
-
-static enum link_speed best_speed(const struct port *a, const struct port *b, bool supported)
-{
-	return link_speed_best(supported ? a->speed_supported & b->speed_supported :
-					   a->speed_enabled & b->speed_enabled);
-}
-
-static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
-{
-	return link_rate_bits_per_s(best_width(a, b, supported), best_speed(a, b, supported));
-}
-
-/* Expected rate of a link in bits per second; 0: unknown. */
-static uint64_t expected_rate(const struct port *a, const struct port *b, uint64_t usual)
-{
-	uint64_t supported = best_rate(a, b, true), enabled = best_rate(a, b, false);
-	uint64_t best = supported ? supported : enabled;
-
-	if (usual && best)
-		return usual < best ? usual : best;
-	return enabled && enabled < best ? enabled : best;
-}
-
 /* The link is up, and the subnet manager has not set this end to Active. */
 static bool is_not_active(const struct port *port)
 {
 	return port->state == PORT_INIT || port->state == PORT_ARMED;
 }
 
-static void check_rate(struct health *health, struct health_port *port, uint64_t usual)
+/* The verdict of fabric/shape, unless the link is not Active. */
+static uint8_t check_rate(const struct health *health, const struct health_port *port)
 {
-	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
-	uint64_t now, expected;
+	const struct port *a, *b;
 
+	if (!represents_link(port) || port->link != LINK_IS_UP)
+		return LINK_NOT_DEGRADED;
+	a = port_now(health, port);
+	b = port_now(health, port->peer);
 	if (!a || !b)
-		return;
-	if (is_not_active(a) || is_not_active(b)) {
-		port->degraded = DEGRADED_NOT_ACTIVE;
-		return;
-	}
-	now = port_rate_bits_per_s(a);
-	expected = expected_rate(a, b, usual);
-	if (!now || now >= expected) {
-		port->degraded = DEGRADED_NO;
-		return;
-	}
-	/* Less is enabled than expected: limited by configuration. */
-	if (best_rate(a, b, false) && best_rate(a, b, false) < expected)
-		port->degraded = DEGRADED_BY_CONFIG;
-	else if (link_width_lanes(a->width) < 4 && link_width_best(a->width_enabled & b->width_enabled) != a->width)
-		port->degraded = DEGRADED_WIDTH;
-	else
-		port->degraded = DEGRADED_SPEED;
+		return LINK_NOT_DEGRADED;
+	if (is_not_active(a) || is_not_active(b))
+		return HEALTH_NOT_ACTIVE;
+	return health->input->shape->ports[a - health->input->fabric->ports].verdict;
 }
 
-static void update_degraded(struct health *health, struct health_port *port, const struct usual *usual)
+static void update_degraded(struct health *health, struct health_port *port)
 {
-	enum health_degraded was = port->degraded;
+	uint8_t was = port->degraded;
 
-	port->degraded = DEGRADED_NO;
-	if (represents_link(port) && port->link == LINK_IS_UP)
-		check_rate(health, port, usual_rate(usual->count[health_link_class(port)]));
-	if (port->degraded && (!was || (was == DEGRADED_NOT_ACTIVE) != (port->degraded == DEGRADED_NOT_ACTIVE))) {
+	port->degraded = check_rate(health, port);
+	if (port->degraded && (!was || (was == HEALTH_NOT_ACTIVE) != (port->degraded == HEALTH_NOT_ACTIVE))) {
 		/* The collector may start with the fabric: links become Active in the seconds after. */
-		port->degraded_us = health->step || port->degraded == DEGRADED_NOT_ACTIVE ? health->now_us :
+		port->degraded_us = health->step || port->degraded == HEALTH_NOT_ACTIVE ? health->now_us :
 			HEALTH_LONG_AGO;
 		port->degraded_since = health_now(health);
 	}
@@ -209,18 +123,8 @@ static void update_degraded(struct health *health, struct health_port *port, con
 
 void health_find_degraded(struct health *health)
 {
-	struct usual *usual = calloc(1, sizeof(*usual));
-
-	if (!usual) {
-		health->failed = true;
-		return;
-	}
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		if (represents_link(port) && port->link == LINK_IS_UP)
-			usual->count[health_link_class(port)][rate_index(port->width, port->speed)]++;
-	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
-		update_degraded(health, port, usual);
-	free(usual);
+		update_degraded(health, port);
 }
 
 struct rates {
@@ -236,30 +140,30 @@ static bool find_rates(const struct health *health, const struct health_port *po
 
 	if (!a || !b)
 		return false;
-	supported = best_rate(a, b, true);
-	*ret = (struct rates){ a->width, a->speed, best_width(a, b, supported),
-			       (uint8_t)best_speed(a, b, supported), supported };
+	supported = ports_best_rate(a, b, true);
+	*ret = (struct rates){ a->width, a->speed, ports_best_width(a, b, supported),
+			       (uint8_t)ports_best_speed(a, b, supported), supported };
 	return true;
 }
 
-static void describe_rates(const struct rates *rates, enum health_degraded degraded, char ret[128])
+static void describe_rates(const struct rates *rates, enum link_verdict verdict, char ret[160])
 {
 	uint64_t now = link_rate_bits_per_s(rates->width, (enum link_speed)rates->speed);
 	uint64_t best = link_rate_bits_per_s(rates->best_width, (enum link_speed)rates->best_speed);
 
-	snprintf(ret, 128, "at %ux %s (%.0f Gb/s), both ends %s %ux %s (%.0f Gb/s)%s",
+	snprintf(ret, 160, "at %ux %s (%.0f Gb/s), both ends %s %ux %s (%.0f Gb/s)%s",
 		 link_width_lanes(rates->width), link_speed_name((enum link_speed)rates->speed), (double)now / 1e9,
 		 rates->supported ? "support" : "have enabled", link_width_lanes(rates->best_width),
 		 link_speed_name((enum link_speed)rates->best_speed), (double)best / 1e9,
-		 degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
+		 verdict == LINK_LIMITED ? "; less is enabled by configuration" :
+		 verdict == LINK_BELOW_NEIGHBORS ? "; comparable links are faster" : "");
 }
 
 static void hold_degraded(struct health *health, struct health_port *port)
 {
-	static const char *const causes[] = { "", "width", "speed", FINDING_CAUSE_ENABLED };
 	struct health_open_finding *open;
 	struct rates rates;
-	char at[128];
+	char at[160];
 
 	if (!find_rates(health, port, &rates) ||
 	    (health->now_us - port->degraded_us < health->settings.degraded_after_us &&
@@ -268,11 +172,11 @@ static void hold_degraded(struct health *health, struct health_port *port)
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DEGRADED,
 		.severity = health_is_trunk(port) ? FINDING_CRITICAL : FINDING_WARNING,
-		.since = port->degraded_since, .cause = causes[port->degraded],
+		.since = port->degraded_since, .cause = link_verdict_name(port->degraded),
 		.port = port, .link = true, .either_end = true,
 		.equal = (uint64_t)port->degraded << 32 | (uint64_t)rates.width << 24 | (uint64_t)rates.speed << 16 |
 			 (uint64_t)rates.best_width << 8 | rates.best_speed });
-	describe_rates(&rates, port->degraded, at);
+	describe_rates(&rates, (enum link_verdict)port->degraded, at);
 	health_text(open, TENSE("runs", "ran") " %s", at);
 	health_number(open, "rate_gbps",
 		      (double)link_rate_bits_per_s(rates.width, (enum link_speed)rates.speed) / 1e9);
@@ -391,9 +295,9 @@ static void sweep_port(struct health *health, struct health_port *port)
 {
 	if (represents_link(port) && health_link_is_down(port))
 		hold_down(health, port);
-	if (port->degraded == DEGRADED_NOT_ACTIVE)
+	if (port->degraded == HEALTH_NOT_ACTIVE)
 		hold_not_active(health, port);
-	else if (port->degraded != DEGRADED_NO)
+	else if (port->degraded != LINK_NOT_DEGRADED)
 		hold_degraded(health, port);
 	if (port->peer && port->tracker && port->tracker->flaps[0].us != HEALTH_LONG_AGO)
 		hold_flapping(health, represents_link(port) ? port : port->peer);

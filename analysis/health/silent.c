@@ -37,7 +37,7 @@ static bool is_unreachable(const struct health *health, const struct health_node
 
 		if (!port->peer || port->link != LINK_IS_UP)
 			continue;
-		if (port->degraded != DEGRADED_NOT_ACTIVE && port->peer->degraded != DEGRADED_NOT_ACTIVE)
+		if (port->degraded != HEALTH_NOT_ACTIVE && port->peer->degraded != HEALTH_NOT_ACTIVE)
 			return false;
 		waits = true;
 	}

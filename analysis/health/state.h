@@ -17,6 +17,7 @@
 #include "analysis/health.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 
 /* A time before the start of this process, or never. */
 #define HEALTH_LONG_AGO (INT64_MIN / 2)
@@ -25,7 +26,8 @@ enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
 #define HOUR_US (INT64_C(60) * MINUTE_US)
 
 enum health_link { LINK_NEVER_UP, LINK_IS_UP, LINK_IS_DOWN };
-enum health_degraded { DEGRADED_NO, DEGRADED_WIDTH, DEGRADED_SPEED, DEGRADED_BY_CONFIG, DEGRADED_NOT_ACTIVE };
+/* After enum link_verdict: a link that is up, and not Active. */
+enum { HEALTH_NOT_ACTIVE = LINK_BELOW_NEIGHBORS + 1 };
 
 /* A moment: @us is compared; @wall_us is what the wall clock showed then, a label: it may be set back. */
 struct health_time { int64_t us, wall_us; };
@@ -52,7 +54,7 @@ struct health_port {
 	bool downed;                  /* LinkDowned counted the current link loss */
 	bool returned;                /* the link came back in the fabric of this step */
 	uint8_t width, speed;         /* active, when it was last up */
-	uint8_t degraded;             /* enum health_degraded */
+	uint8_t degraded;             /* enum link_verdict, or HEALTH_NOT_ACTIVE */
 	uint8_t merged[HEALTH_GROUPED]; /* by grouped kind: tag of its finding of equal ports; 0: not part of one */
 	uint16_t merged_held;         /* bits of those kinds: held in this step */
 	uint16_t merged_before;       /* and in the previous one */
@@ -548,7 +550,7 @@ void health_forget_host(struct health *health, const struct health_host *host);
 
 /* links.c */
 
-/* health_find_degraded - mark ports below the expected rate after a topology change. */
+/* health_find_degraded - mark degraded links after a topology change. */
 void health_find_degraded(struct health *health);
 
 /* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */

@@ -125,7 +125,7 @@ static double port_degraded(const struct metrics_page *page, uint32_t row)
 
 	if (port->state != PORT_ACTIVE || port->peer == FABRIC_NONE)
 		return NAN;
-	return link_is_degraded(page->topology->fabric, page->topology->shape, row);
+	return link_is_degraded(page->topology->shape, row);
 }
 
 static const struct shape_group *group_of(const struct metrics_page *page, uint32_t row)
@@ -300,7 +300,7 @@ static const struct metrics_family families[] = {
 	GAUGE("port_responding", METRICS_PORT, port_responding, NULL,
 	      "1 if the port responded in the newest sweep, 0 if it is unresponsive or locked"),
 	GAUGE("port_degraded", METRICS_PORT, port_degraded, NULL,
-	      "1 if the link runs below the width or speed that both ends have enabled or were built with"),
+	      "1 if the link runs below what both ends support or have enabled, or below comparable links"),
 	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, port_time, NULL,
 	      "Time of the newest reading of the port"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),

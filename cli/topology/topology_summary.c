@@ -132,7 +132,7 @@ static void append_cables(const struct topology *topology, struct text *text)
 			     shape->missing[i].expected);
 	append_more(text, shape->missing_count);
 	if (shape->slow_count)
-		text_appendf(text, "links slower than their neighbors: %zu\n", shape->slow_count);
+		text_appendf(text, "degraded links: %zu\n", shape->slow_count);
 	for (size_t i = 0; i < shape->slow_count && i < LIST_MAX; i++) {
 		const struct port *port = &topology->fabric->ports[shape->slow[i].port];
 		const struct port *peer = &topology->fabric->ports[port->peer];
@@ -142,7 +142,7 @@ static void append_cables(const struct topology *topology, struct text *text)
 		append_rate(text, shape->slow[i].bits_per_s);
 		text_append(text, " of ");
 		append_rate(text, shape->slow[i].expected_bits_per_s);
-		text_append(text, "\n");
+		text_appendf(text, " (%s)\n", link_verdict_name(shape->ports[shape->slow[i].port].verdict));
 	}
 	append_more(text, shape->slow_count);
 }

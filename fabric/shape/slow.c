@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Links that run slower than comparable links, and the rate each link is built for.
+ * Degraded links, and the rate each link is built for. Every command, metric, screen and finding uses this verdict.
  *
- * A link between switches is slow if a parallel link is faster, or if most uplinks of its lower
- * switch and most downlinks of its upper switch are. One of the two is not enough: spines of an
- * older generation are no fault.
+ * A link is degraded if it runs below what both ends support (have enabled, where that is unknown), but at
+ * most below the rate of most links of its class: the same tiers, or the same tier and class of host. With
+ * fewer than three links of the class the limit is what both ends have enabled. Links that are narrower than
+ * both ends have enabled are degraded even if most of their class are.
  *
- * A link to an HCA is slow if it is below the width or speed that both ends have enabled. Where a
- * dump does not tell these, it is compared with the HCAs of its model and class on switches of the
- * same model: it is slow if three quarters of them are faster, and it has one lane, or a lower speed.
- * Two lanes are a split port, which is a design.
+ * A link between switches is also degraded if a parallel link is faster, or if most uplinks of its lower
+ * switch and most downlinks of its upper switch are. One of the two is not enough: spines of an older
+ * generation are no fault. Nor is a link degraded that runs at all that both ends support.
+ *
+ * Where a dump does not have what the ends of a link to an HCA support, it is compared with the HCAs of its
+ * model and class on switches of the same model: it is degraded if three quarters of them are faster, and it
+ * has one lane, or a lower speed. Two lanes are a split port, which is a design.
  */
 #include <stdlib.h>
 
@@ -160,26 +164,22 @@ static int find_models(struct shape_build *build, struct usual *usual)
 	return 0;
 }
 
-/* The rate that a link to an HCA is built for. */
+/* The rate of comparable links to HCAs. */
 static uint64_t expected_of_host(const struct shape_build *build, const struct usual *usual, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index], *peer = &build->fabric->ports[port->peer];
-	uint8_t widths = port->width_enabled & peer->width_enabled;
-	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
 	uint64_t rate = port_rate_bits_per_s(port), expected = usual->models[index];
 
 	if (!rate)
 		return usual->host[port->node];
-	if (widths && speeds)
-		return port_is_below_enabled(port, peer) ?
-			link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds)) : rate;
-	if (expected <= rate || (port->width == LINK_WIDTH_2X &&
-				 link_rate_bits_per_s(LINK_WIDTH_4X, (enum link_speed)port->speed) >= expected))
+	if (ports_best_rate(port, peer, true) || ports_best_rate(port, peer, false) || expected <= rate ||
+	    (port->width == LINK_WIDTH_2X &&
+	     link_rate_bits_per_s(LINK_WIDTH_4X, (enum link_speed)port->speed) >= expected))
 		return rate;
 	return expected;
 }
 
-/* The rate that a link is built for; 0: unknown, no comparable link is up. */
+/* The rate of comparable links; 0: unknown, none of them is up. */
 static uint64_t expected_of(const struct shape_build *build, const struct usual *usual, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index];
@@ -207,7 +207,7 @@ static uint64_t expected_of(const struct shape_build *build, const struct usual 
 	return rate > expected ? rate : expected;
 }
 
-static int add_slow(struct shape_build *build, size_t *capacity, uint32_t port, uint64_t rate)
+static int add_slow(struct shape_build *build, size_t *capacity, uint32_t port, uint64_t rate, uint64_t expected)
 {
 	struct shape *shape = build->shape;
 	struct shape_slow *slow = array_grow(shape->slow, shape->slow_count, capacity, sizeof(*slow));
@@ -215,25 +215,113 @@ static int add_slow(struct shape_build *build, size_t *capacity, uint32_t port, 
 	if (!slow)
 		return ERR_NOMEM;
 	shape->slow = slow;
-	slow[shape->slow_count++] = (struct shape_slow){
-		.port = port, .bits_per_s = rate, .expected_bits_per_s = build->expected_rate[port],
-	};
+	slow[shape->slow_count++] = (struct shape_slow){ port, rate, expected };
 	return 0;
 }
 
-/* One of the two ends, whatever the order of the fabric is. */
-static bool is_first_end(const struct fabric *fabric, uint32_t index)
+/* One of the two ends: the switch of a link to an HCA, else the lower GUID, whatever the order of the fabric is. */
+static bool represents_link(const struct fabric *fabric, uint32_t index)
 {
-	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
-	uint64_t own = fabric->nodes[port->node].guid, other = fabric->nodes[peer->node].guid;
+	const struct port *port = &fabric->ports[index], *peer;
+	const struct node *own, *other;
 
-	return own != other ? own < other : port->num < peer->num;
+	if (port->peer == FABRIC_NONE)
+		return false;
+	peer = &fabric->ports[port->peer];
+	own = &fabric->nodes[port->node];
+	other = &fabric->nodes[peer->node];
+	if ((own->type == NODE_SWITCH) != (other->type == NODE_SWITCH))
+		return own->type == NODE_SWITCH;
+	return own->guid != other->guid ? own->guid < other->guid : port->num < peer->num;
+}
+
+/* Links of a class have the same tiers, or the same tier and class of host. */
+enum { LINK_CLASSES = 16 * 16, CLASS_LINKS = 3 /* at least this number of links is compared */ };
+
+static unsigned link_class(const struct shape_build *build, uint32_t index)
+{
+	const struct fabric *fabric = build->fabric;
+	uint32_t a = fabric->ports[index].node, b = fabric->ports[fabric->ports[index].peer].node;
+	unsigned near = build->shape->nodes[a].tier, far = build->shape->nodes[b].tier, low;
+
+	if (fabric->nodes[b].type != NODE_SWITCH)
+		return near << 4 | (SHAPE_TIERS_MAX + 1u + build->shape->nodes[b].class);
+	low = near < far ? near : far;
+	return low << 4 | (near + far - low);
+}
+
+static void count_classes(const struct shape_build *build, struct rates *classes)
+{
+	for (uint32_t i = 0; i < build->fabric->port_count; i++)
+		if (represents_link(build->fabric, i))
+			count_rate(&classes[link_class(build, i)], shape_link_rate(build->fabric, i));
+}
+
+/* The rate of most links of a class; 0: there are too few. */
+static uint64_t usual_of_class(const struct rates *rates)
+{
+	uint32_t links = 0;
+
+	for (unsigned i = 0; i < rates->count; i++)
+		links += rates->links[i];
+	return links >= CLASS_LINKS ? usual_rate(rates) : 0;
+}
+
+/* The verdict on a link that is up, as far as what both ends can do is known. @ret_expected: with a verdict */
+static enum link_verdict judge_ends(const struct port *a, const struct port *b, uint64_t rate, uint64_t usual,
+				    uint64_t *ret_expected)
+{
+	uint64_t supported = ports_best_rate(a, b, true), enabled = ports_best_rate(a, b, false);
+	uint64_t best = supported ? supported : enabled, expected;
+	uint64_t wide = link_rate_bits_per_s(ports_best_width(a, b, false), a->speed < b->speed ? a->speed : b->speed);
+
+	expected = usual && best ? smaller(usual, best) : enabled ? smaller(enabled, best) : best;
+	expected = wide > expected ? wide : expected;
+	if (rate >= expected)
+		return LINK_NOT_DEGRADED;
+	*ret_expected = expected;
+	if (enabled && enabled < expected)
+		return LINK_LIMITED;
+	return link_width_lanes(a->width) < 4 && link_width_best(a->width_enabled & b->width_enabled) != a->width ?
+		LINK_NARROW : LINK_SLOW;
+}
+
+static int judge_link(struct shape_build *build, const struct usual *usual, const struct rates *classes,
+		      uint32_t index, size_t *capacity)
+{
+	const struct fabric *fabric = build->fabric;
+	struct shape_port *ports = build->shape->ports;
+	const uint32_t ends[2] = { index, fabric->ports[index].peer };
+	const struct port *a = &fabric->ports[ends[0]], *b = &fabric->ports[ends[1]];
+	uint64_t rate = shape_link_rate(fabric, index), expected = rate, supported = ports_best_rate(a, b, true);
+	enum link_verdict verdict = LINK_NOT_DEGRADED;
+
+	if (rate)
+		verdict = judge_ends(a, b, rate, usual_of_class(&classes[link_class(build, index)]), &expected);
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t way = ports[ends[i]].way;
+		uint64_t beside = way == WAY_NONE || way == WAY_SWITCH ? 0 : expected_of(build, usual, ends[i]);
+
+		if (rate && supported)
+			beside = smaller(beside, supported);
+		if (rate && beside > expected && verdict == LINK_NOT_DEGRADED)
+			verdict = LINK_BELOW_NEIGHBORS;
+		expected = beside > expected ? beside : expected;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (fabric->nodes[fabric->ports[ends[i]].node].type == NODE_SWITCH)
+			build->expected_rate[ends[i]] = expected;
+		if (fabric_link_state(fabric, index) == PORT_ACTIVE)
+			ports[ends[i]].verdict = (uint8_t)verdict;
+	}
+	return ports[index].verdict ? add_slow(build, capacity, index, rate, expected) : 0;
 }
 
 int shape_find_slow(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
 	size_t nodes = fabric->node_count, capacity = 0;
+	struct rates *classes = shape_scratch(build, LINK_CLASSES, sizeof(*classes));
 	struct usual usual = {
 		.up = shape_scratch(build, nodes, sizeof(*usual.up)),
 		.down = shape_scratch(build, nodes, sizeof(*usual.down)),
@@ -241,23 +329,31 @@ int shape_find_slow(struct shape_build *build)
 		.models = shape_scratch(build, fabric->port_count, sizeof(*usual.models)),
 		.mixed = shape_scratch(build, nodes, sizeof(*usual.mixed)),
 	};
-	int code = usual.up && usual.down && usual.host && usual.models && usual.mixed ? 0 : ERR_NOMEM;
+	int code = classes && usual.up && usual.down && usual.host && usual.models && usual.mixed ? 0 : ERR_NOMEM;
 
 	for (uint32_t i = 0; i < build->switch_count && code == 0; i++)
 		find_usual(build, &usual, build->switches[i]);
 	if (code == 0)
 		code = find_models(build, &usual);
-	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
-		uint8_t way = build->shape->ports[i].way;
-		uint64_t rate;
-
-		if (way == WAY_NONE || way == WAY_SWITCH || fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
-			continue;
-		rate = shape_link_rate(fabric, i);
-		build->expected_rate[i] = expected_of(build, &usual, i);
-		if (rate && rate < build->expected_rate[i] &&
-		    (way == WAY_HOST ? shape_serves_host(build->shape, i) : is_first_end(fabric, i)))
-			code = add_slow(build, &capacity, i, rate);
-	}
+	if (code == 0)
+		count_classes(build, classes);
+	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++)
+		if (represents_link(fabric, i))
+			code = judge_link(build, &usual, classes, i, &capacity);
 	return code;
+}
+
+bool link_is_degraded(const struct shape *shape, uint32_t port)
+{
+	return shape && shape->ports[port].verdict != LINK_NOT_DEGRADED;
+}
+
+const char *link_verdict_name(uint8_t verdict)
+{
+	static const char *const names[] = {
+		[LINK_NOT_DEGRADED] = "", [LINK_NARROW] = "width", [LINK_SLOW] = "speed",
+		[LINK_LIMITED] = "enabled", [LINK_BELOW_NEIGHBORS] = "neighbors",
+	};
+
+	return names[verdict < sizeof(names) / sizeof(names[0]) ? verdict : LINK_NOT_DEGRADED];
 }

@@ -438,6 +438,73 @@ TEST(a_trunk_slower_than_comparable_ones_is_slow)
 	net_done(tree.fabric, shape);
 }
 
+/* What both ends of a link support and have enabled. */
+static void set_rates(struct fabric *fabric, uint32_t port, enum link_speed supported, enum link_speed enabled)
+{
+	struct port *ends[] = { &fabric->ports[port], &fabric->ports[fabric->ports[port].peer] };
+
+	for (unsigned i = 0; i < 2; i++) {
+		ends[i]->width_supported = ends[i]->width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X | LINK_WIDTH_12X;
+		ends[i]->speed_supported = (uint16_t)(1 << supported | 1 << LINK_SPEED_SDR);
+		ends[i]->speed_enabled = (uint16_t)(1 << enabled | 1 << LINK_SPEED_SDR);
+	}
+}
+
+/* Which of the two rules says it does not matter: a verdict of one end is that of the other, and in the list. */
+TEST(a_link_has_one_verdict)
+{
+	static const struct {
+		bool trunk;
+		enum link_speed supported, enabled; /* NONE: unknown */
+		enum link_speed speed;
+		uint8_t width;
+		enum link_verdict verdict;
+	} cases[] = {
+		{ true, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_WIDTH_4X, LINK_NOT_DEGRADED },
+		{ true, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_WIDTH_1X, LINK_NARROW },
+		{ true, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_SLOW },
+		{ true, LINK_SPEED_NDR, LINK_SPEED_HDR, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_LIMITED },
+		{ true, LINK_SPEED_HDR, LINK_SPEED_HDR, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_NOT_DEGRADED },
+		{ true, LINK_SPEED_NONE, LINK_SPEED_NONE, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_BELOW_NEIGHBORS },
+		{ false, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_WIDTH_1X, LINK_NARROW },
+		{ false, LINK_SPEED_NDR, LINK_SPEED_NDR, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_SLOW },
+		{ false, LINK_SPEED_NDR, LINK_SPEED_HDR, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_LIMITED },
+		{ false, LINK_SPEED_HDR, LINK_SPEED_HDR, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_NOT_DEGRADED },
+		{ false, LINK_SPEED_NONE, LINK_SPEED_NONE, LINK_SPEED_HDR, LINK_WIDTH_4X, LINK_BELOW_NEIGHBORS },
+		{ false, LINK_SPEED_NONE, LINK_SPEED_NONE, LINK_SPEED_NDR, LINK_WIDTH_2X, LINK_NOT_DEGRADED },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tree tree = tree_new();
+		uint32_t port = FABRIC_NONE, peer;
+		struct shape *shape;
+
+		for (uint32_t p = 0; p < tree.fabric->port_count; p++) {
+			peer = tree.fabric->ports[p].peer;
+			if (peer == FABRIC_NONE || tree.fabric->ports[p].node != tree.leaf[1])
+				continue;
+			if ((tree.fabric->nodes[tree.fabric->ports[peer].node].type == NODE_SWITCH) == cases[i].trunk)
+				port = p;
+		}
+		peer = tree.fabric->ports[port].peer;
+		if (cases[i].supported != LINK_SPEED_NONE)
+			set_rates(tree.fabric, port, cases[i].supported, cases[i].enabled);
+		set_link(tree.fabric, port, cases[i].speed, cases[i].width);
+		shape = net_shape(tree.fabric, NULL);
+		assert_int_equal(shape->ports[port].verdict, cases[i].verdict);
+		assert_int_equal(shape->ports[peer].verdict, cases[i].verdict);
+		assert_int_equal(link_is_degraded(shape, port), cases[i].verdict != LINK_NOT_DEGRADED);
+		assert_int_equal(shape->slow_count, cases[i].verdict != LINK_NOT_DEGRADED);
+		shape_destroy(shape);
+		/* The subnet manager has not set it to Active. */
+		tree.fabric->ports[peer].state = PORT_INIT;
+		shape = net_shape(tree.fabric, NULL);
+		assert_int_equal(shape->ports[port].verdict, LINK_NOT_DEGRADED);
+		assert_int_equal(shape->slow_count, 0);
+		net_done(tree.fabric, shape);
+	}
+}
+
 /* Three islands of 3 leaves and 2 spines, a line module above each of them, and 2 spine modules. */
 static struct fabric *islands_new(void)
 {

@@ -334,12 +334,14 @@ SMALL_TEST(link_state_is_reported_at_once)
 
 	port = &bed->fabric->ports[uplink(bed, 1)];
 	port->width = bed->fabric->ports[port->peer].width = LINK_WIDTH_2X;
+	bed_reshape(bed);
 	result = evaluate(bed);
 	assert_int_equal(result->cause, BALANCE_DEGRADED_MEMBER);
 	assert_near(result->members[1].capacity, 0.5 / 3.5);
 	/* Both ends support no higher rate, so the link is not degraded. */
 	port->speed_supported = bed->fabric->ports[port->peer].speed_supported = 1u << LINK_SPEED_HDR;
 	port->width_supported = bed->fabric->ports[port->peer].width_supported = LINK_WIDTH_2X;
+	bed_reshape(bed);
 	assert_int_equal(evaluate(bed)->cause, BALANCE_NONE);
 	port->state = bed->fabric->ports[port->peer].state = PORT_DOWN;
 	result = evaluate(bed);

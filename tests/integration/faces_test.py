@@ -639,7 +639,7 @@ def add_status_text(facts, face, lines):
     facts.add(face, FABRIC, "nodes", int(lines["nodes"].split(":")[0]))
     facts.add(face, FABRIC, "links", int(lines["links"].split(",")[0]))
     facts.add(face, FABRIC, "links_active", int(re.search(r"(\d+) of them active", lines["links"])[1]))
-    for word in ("armed", "init", "down"):
+    for word in ("armed", "init", "down", "degraded"):
         found = re.search(rf"(\d+) {word}", lines["links"])
         facts.add(face, FABRIC, "links_" + word, int(found[1]) if found else 0)
 
@@ -794,6 +794,16 @@ def collect(db):
     links = json_of(db, at, "links")
     add_link_rows(facts, "links", links)
     add_directions(facts, "links", links)
+    degraded = json_of(db, at, "links", "--degraded")
+    facts.add("links --degraded", FABRIC, "links_degraded", len(degraded))
+    ends = {(row[guid], row[port]) for row in degraded
+            for guid, port in (("node_guid", "port"), ("peer_guid", "peer_port"))}
+    for row in ports:
+        if row["rate_gbps"]:
+            end = row["node_guid"], row["port"]
+            facts.add("links --degraded", ("port", *end), "degraded", int(end in ends))
+    facts.add("topology --summary", FABRIC, "links_degraded",
+              len(json_of(db, at, "topology", "show", "--summary")["links_slow"]))
     add_findings(facts, "health", health)
     add_balance(facts, "balance", json_of(db, at, "balance", "--all"))
     facts.add("rows", FABRIC, "wrong_findings", "; ".join(check_findings(ports, links, nodes, health)))
@@ -880,6 +890,11 @@ def collect(db):
     add_group_tables(facts, db, at)
     add_metrics(facts, "metrics --once", run(IBWIRE, "metrics", "--once", "--db", db).out)
     add_push(facts, db)
+    for face in ("metrics --once", "push"):
+        verdicts = [value.value for (subject, key), shown in facts.values.items() if subject[0] == "port"
+                    and key == "degraded" for of, value in shown if of == face and value is not None]
+        if verdicts:
+            facts.add(face, FABRIC, "links_degraded", sum(verdicts) / 2)
     add_screens(facts, db, names, health, json_of(db, at, "events"))
     add_server(facts, db, at, names, health)
     # Metrics name the other switch of a group.

@@ -119,6 +119,19 @@ static unsigned leaf_port_of(unsigned host)
 	return 3 + (host - 1) % 4;
 }
 
+/* @limited: by configuration; else what the ends support is unknown, and comparable links are faster */
+static void slow_down(struct fabric *fabric, uint32_t port, enum link_speed speed, bool limited)
+{
+	struct port *ends[] = { &fabric->ports[port], &fabric->ports[fabric->ports[port].peer] };
+
+	for (unsigned i = 0; i < 2; i++) {
+		ends[i]->speed = speed;
+		ends[i]->speed_enabled = limited ? (uint16_t)(1 << speed) : 0;
+		if (!limited)
+			ends[i]->speed_supported = ends[i]->width_enabled = ends[i]->width_supported = 0;
+	}
+}
+
 static void break_links(struct fabric *fabric, bool clearing)
 {
 	uint32_t port = port_at(fabric, LEAF_GUID + 1, 1);
@@ -133,6 +146,8 @@ static void break_links(struct fabric *fabric, bool clearing)
 	port = port_at(fabric, HOST_GUID + 6, 1);
 	set_link(fabric, fabric->ports[port].peer, PORT_ACTIVE, LINK_WIDTH_1X);
 	set_link(fabric, port, PORT_ACTIVE, LINK_WIDTH_1X);
+	slow_down(fabric, port_at(fabric, HOST_GUID + 8, 1), LINK_SPEED_EDR, true);
+	slow_down(fabric, port_at(fabric, LEAF_GUID + 2, 2), LINK_SPEED_EDR, false);
 }
 
 static struct fabric *make_fabric(enum stage stage)

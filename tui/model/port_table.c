@@ -148,13 +148,10 @@ void port_table_compare(struct port_table *table, const struct snapshot_context 
 	fabric = table->snapshot->fabric;
 	totals->hosts = shape ? shape->host_count : 0;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		bool degraded = link_is_degraded(fabric, shape, i);
-
 		if (totals->sm_port == FABRIC_NONE && fabric->ports[i].guid &&
 		    fabric->ports[i].guid == table->snapshot->sweep.sm.guid)
 			totals->sm_port = i;
-		totals->links_degraded += degraded && fabric->ports[i].peer > i;
-		widen_link(totals, &fabric->ports[i], degraded, seen);
+		widen_link(totals, &fabric->ports[i], link_is_degraded(shape, i), seen);
 	}
 	count_adaptive(fabric, settings, totals);
 }

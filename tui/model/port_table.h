@@ -29,7 +29,6 @@ struct table_totals {
 	/* From port_table_compare(). */
 	int link_columns;      /* longest link_text() (facts/link.h) */
 	size_t hosts;
-	size_t links_degraded; /* link_is_degraded() (facts/link.h) */
 	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */
 	size_t adaptive_on, adaptive_off; /* switches, by the settings or as read from them */
 };

@@ -149,7 +149,7 @@ TEST_WITH(a_link_counts_once_up_or_down, setup_unread, teardown)
 	compare(made, &summary);
 	assert_int_equal(made->model.table.totals.hosts, HOSTS);
 	assert_int_equal(summary->links_by_state[PORT_ACTIVE], HOSTS + TRUNKS - 1);
-	assert_int_equal(made->model.table.totals.links_degraded, 0);
+	assert_int_equal(made->model.context.shape->slow_count, 0);
 	/* What hosts can send: not the sum over all hops. */
 	assert_true(summary->injection_bits_per_s == HOSTS * port_rate_bits_per_s(&fabric->ports[0]));
 	/* Ports that were never read were never up, as far as is known. */
@@ -168,7 +168,7 @@ TEST_WITH(a_link_that_is_slower_than_its_siblings_is_degraded, setup_unread, tea
 
 	fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
 	compare(made, &summary);
-	assert_int_equal(made->model.table.totals.links_degraded, 1);
+	assert_int_equal(made->model.context.shape->slow_count, 1);
 	assert_int_equal(made->model.table.totals.link_columns, strlen("1x HDR degraded"));
 }
 
@@ -185,7 +185,7 @@ TEST_WITH(a_link_below_what_its_ends_are_set_to_is_degraded, setup_unread, teard
 		fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
 	}
 	compare(made, &summary);
-	assert_int_equal(made->model.table.totals.links_degraded, HOSTS);
+	assert_int_equal(made->model.context.shape->slow_count, HOSTS);
 }
 
 TEST_WITH(the_port_of_the_subnet_manager_is_found_by_its_guid, setup_unread, teardown)

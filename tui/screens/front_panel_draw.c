@@ -42,7 +42,7 @@ static struct face face_of(const struct front_panel *panel, const struct app *ap
 
 	return (struct face){
 		.facts = facts, .mark = mark_of(panel, app, port), .status = facts->status,
-		.degraded = link_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
+		.degraded = link_is_degraded(app->context->shape, port),
 		.errors = facts_has_errors(facts->errors),
 		.percent = facts->util,
 	};

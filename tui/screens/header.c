@@ -180,9 +180,9 @@ static void add_links(const struct app *app, struct segments *line)
 		{ PORT_ARMED, "armed", ROLE_WARNING },
 	};
 	const struct fabric_summary *summary = &app->table->summary;
-	const struct table_totals *totals = &app->table->totals;
 	const struct shape *shape = app->context->shape;
-	bool bad = summary->links_by_state[PORT_ACTIVE] < summary->links || totals->links_degraded;
+	size_t degraded = shape ? shape->slow_count : 0;
+	bool bad = summary->links_by_state[PORT_ACTIVE] < summary->links || degraded;
 	char number[32];
 
 	segment_add(line, 0, ROLE_TEXT, "links %s%s", write_count(summary->links, number, sizeof(number)),
@@ -194,9 +194,8 @@ static void add_links(const struct app *app, struct segments *line)
 			segment_add(line, 0, states[i].role, "%s %s", write_count(count, number, sizeof(number)),
 				    states[i].word);
 	}
-	if (totals->links_degraded)
-		segment_add(line, 0, ROLE_WARNING, "%s degraded",
-			    write_count(totals->links_degraded, number, sizeof(number)));
+	if (degraded)
+		segment_add(line, 0, ROLE_WARNING, "%s degraded", write_count(degraded, number, sizeof(number)));
 	if (!bad)
 		segment_add(line, 1, ROLE_TEXT, "all up");
 	if (summary->injection_bits_per_s)
