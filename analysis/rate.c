@@ -125,23 +125,26 @@ static enum stall_rule rule_of(const struct node *node)
  *   per lane rule: (Tick + 1) * 8 * lanes / data rate of the link
  *   per port rule: (Tick + 1) * 8 / data rate of the link: lanes send side by side
  */
-static double tick_s(enum stall_rule rule, const struct port *port, uint8_t tick)
+double stall_tick_s(const struct node *node, const struct port *port, const struct pma_caps *caps)
 {
 	double bits_per_s = (double)port_rate_bits_per_s(port);
+	enum stall_rule rule = rule_of(node);
 	unsigned lanes = rule == STALL_PER_LANE ? link_width_lanes(port->width) : 1;
 
-	return bits_per_s > 0 ? (tick + 1) * 8.0 * lanes / bits_per_s : NAN;
+	if (rule == STALL_UNKNOWN || !caps || !caps->tick_known || bits_per_s <= 0)
+		return NAN;
+	return (caps->tick + 1) * 8.0 * lanes / bits_per_s;
 }
 
 struct measure stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
 			      const struct pma_caps *caps)
 {
-	enum stall_rule rule = rule_of(node);
+	double tick_s = stall_tick_s(node, port, caps);
 	struct measure stall = rate_per_s(delta, COUNTER_XMIT_WAIT);
 
-	if (rule == STALL_UNKNOWN || !caps || !caps->tick_known)
+	if (isnan(tick_s))
 		return measure_of(NAN, false);
-	stall = measure_scale(stall, 100.0 * tick_s(rule, port, caps->tick));
+	stall = measure_scale(stall, 100.0 * tick_s);
 	/* The counter is read slightly later than the clock, and rates are rounded. */
 	if (stall.value > 100)
 		stall.value = 100;

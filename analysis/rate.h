@@ -70,6 +70,9 @@ const char *rate_format(struct measure bytes_per_s, char *ret, size_t size);
 struct measure stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
 			    const struct pma_caps *caps);
 
+/* stall_tick_s - seconds of a tick of PortXmitWait on the current link; NAN: unknown, as above */
+double stall_tick_s(const struct node *node, const struct port *port, const struct pma_caps *caps);
+
 /* The load of a logical port as the sum of its planes (fabric/planes.h). Start with zeros. */
 struct plane_sum {
 	unsigned planes, up;

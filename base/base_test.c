@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/unit_test.h"
@@ -380,6 +381,56 @@ static void assert_unread(const char *path, size_t most, const char *why)
 	assert_non_null(strstr(err.text, "cannot read the map "));
 	assert_non_null(strstr(err.text, why));
 	text_done(&text);
+}
+
+/* What is written to stderr, which is a file, by one line of each function. */
+static const char *logged(char *ret, size_t size)
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	struct stat st;
+	ssize_t len;
+
+	assert_non_null(file);
+	assert_int_equal(fstat(fileno(file), &st), 0);
+	/* The journal of a parent, and not of this process, if "other" is set. */
+	snprintf(ret, size, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino + (getenv("OTHER") != NULL));
+	setenv("JOURNAL_STREAM", ret, 1);
+	dup2(fileno(file), STDERR_FILENO);
+	log_error("a");
+	log_warning("b");
+	log_info("c");
+	log_debug("d");
+	log_state(LOG_LEVEL_ERROR, "e");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	unsetenv("JOURNAL_STREAM");
+	len = pread(fileno(file), ret, size - 1, 0);
+	assert_true(len >= 0);
+	ret[len] = '\0';
+	fclose(file);
+	return ret;
+}
+
+TEST(lines_have_priorities_in_the_journal)
+{
+	struct text lines = { 0 };
+	char text[256];
+
+	log_init("p", LOG_LEVEL_DEBUG);
+	assert_string_equal(logged(text, sizeof(text)),
+			    "<3>p: a\n<4>p: warning: b\n<6>p: c\n<7>p: debug: d\n<3>p: e\n");
+	log_init("p", LOG_LEVEL_WARNING);
+	assert_string_equal(logged(text, sizeof(text)), "<3>p: a\n<4>p: warning: b\n");
+	/* Elsewhere there are none: stderr is not the journal, or the lines of a thread are collected. */
+	setenv("OTHER", "", 1);
+	assert_string_equal(logged(text, sizeof(text)), "p: a\np: warning: b\n");
+	unsetenv("OTHER");
+	log_collect(&lines);
+	assert_string_equal(logged(text, sizeof(text)), "");
+	log_collect(NULL);
+	assert_string_equal(text_chars(&lines), "p: a\np: warning: b\n");
+	text_done(&lines);
 }
 
 TEST(an_error_is_one_line)

@@ -4,6 +4,8 @@
  *
  * Only programs (cli/, the program of sim/) and the collector log; libraries return errors. A line
  * is written at once, so lines of several processes do not mix. Control characters are escaped.
+ * In the journal of systemd (JOURNAL_STREAM names stderr), each line begins with its priority, as in
+ * sd-daemon(3).
  */
 #ifndef IBWIRE_BASE_LOG_H
 #define IBWIRE_BASE_LOG_H
@@ -31,5 +33,8 @@ void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* log_state - a line of LOG_LEVEL_INFO that has the priority of @level in the journal: a state of the fabric */
+void log_state(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

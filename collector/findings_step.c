@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "collector/details.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
@@ -276,9 +277,13 @@ static void update_sm(struct findings_step *step, const struct sweep_result *res
 	input->sm_masters = result->sm_masters;
 }
 
+/* Changes of findings in the log, per sweep; all are events. */
+enum { LOGGED_MOST = 20 };
+
 struct reporting {
 	struct events *events;
 	const struct sweep *sweep;
+	unsigned count;
 };
 
 static void add_events(void *ctx, enum health_change change, struct finding *finding)
@@ -290,7 +295,10 @@ static void add_events(void *ctx, enum health_change change, struct finding *fin
 	static const enum event_severity severities[] = {
 		[FINDING_INFO] = EVENT_INFO, [FINDING_WARNING] = EVENT_WARNING, [FINDING_CRITICAL] = EVENT_CRITICAL,
 	};
-	const struct reporting *reporting = ctx;
+	static const enum log_level levels[] = {
+		[EVENT_INFO] = LOG_LEVEL_INFO, [EVENT_WARNING] = LOG_LEVEL_WARNING, [EVENT_CRITICAL] = LOG_LEVEL_ERROR,
+	};
+	struct reporting *reporting = ctx;
 	struct event *event;
 
 	/* Changes of tables and nodes have events of their own. */
@@ -306,6 +314,9 @@ static void add_events(void *ctx, enum health_change change, struct finding *fin
 	event->port = finding->port;
 	event->peer_guid = finding->peer_guid;
 	event->peer_port = finding->peer_port;
+	if (reporting->count++ < LOGGED_MOST)
+		log_state(levels[event->severity], "%s (%s): %s", kinds[change],
+			  finding_severity_name(finding->severity), event->text);
 }
 
 int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
@@ -318,7 +329,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		.left_out = step->left_out, .left_out_first = step->left_out_first,
 		.stalled_us = step->stalled_us, .stall_reason = step->stall_reason,
 	};
-	struct reporting reporting = { events, sweep };
+	struct reporting reporting = { .events = events, .sweep = sweep };
 	struct gathered all = { 0 };
 	int code = update_shape(step, sweep, &input.topology_changed, err);
 
@@ -335,6 +346,9 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		input.adaptive = step->adaptive;
 		update_sm(step, result, sweep->end_us, &input);
 		code = health_step(step->health, &input, add_events, &reporting, err);
+		if (reporting.count > LOGGED_MOST)
+			log_info("%u more findings opened, changed or closed: see ibwire events",
+				 reporting.count - LOGGED_MOST);
 	}
 	if (code == 0)
 		code = request_tables(step, routes, err);

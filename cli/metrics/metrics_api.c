@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/metrics/metrics_api.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 
@@ -132,4 +134,32 @@ void metrics_api_done(struct metrics_api_call *call)
 {
 	text_done(&call->arguments);
 	*call = (struct metrics_api_call){ 0 };
+}
+
+/* Length of an element of a list, or of a part of it, without the blanks at its end. */
+static size_t trimmed(const char *text, const char *end)
+{
+	size_t len = strcspn(text, end);
+
+	while (len && strchr(" \t", text[len - 1]))
+		len--;
+	return len;
+}
+
+double metrics_api_weight(const char *list, const char *word)
+{
+	for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
+		double weight = 1;
+
+		at += strspn(at, " \t");
+		if (trimmed(at, ",;") != strlen(word) || strncasecmp(at, word, strlen(word)) != 0)
+			continue;
+		for (const char *part = at + strcspn(at, ",;"); *part == ';'; part += strcspn(part, ",;")) {
+			part += 1 + strspn(part + 1, " \t");
+			if (strncasecmp(part, "q=", 2) == 0)
+				weight = strtod(part + 2, NULL);
+		}
+		return weight;
+	}
+	return 0;
 }

@@ -53,4 +53,12 @@ int metrics_api_parse(const char *path, const struct metrics_api_pair *pairs, si
 		      const struct metrics_api_config *config, struct metrics_api_call *ret, struct error *err);
 void metrics_api_done(struct metrics_api_call *call);
 
+/*
+ * metrics_api_weight - how much a client wants a type or an encoding
+ * @list:  of a header as Accept: "a/b;version=1;q=0.5, c/d"; NULL: none
+ * @word:  without parameters; of several elements with it, the first counts
+ * Return: 0 (refused, or not listed) to 1. Source: RFC 9110, 12.4.2.
+ */
+double metrics_api_weight(const char *list, const char *word);
+
 #endif

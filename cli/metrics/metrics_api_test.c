@@ -96,6 +96,25 @@ TEST(options_that_are_not_listed_are_refused)
 	text_done(&line);
 }
 
+TEST(what_a_client_refuses_has_the_weight_0)
+{
+	static const struct { const char *list, *word; double weight; } cases[] = {
+		{ NULL, "gzip", 0 }, { "", "gzip", 0 }, { "gzip", "gzip", 1 }, { "deflate, GZip", "gzip", 1 },
+		{ "gzip;q=0", "gzip", 0 }, { "gzip; q=0.000 , br", "gzip", 0 }, { "gzip ;Q=0", "gzip", 0 },
+		{ "gzip;q=0.25,deflate;q=0", "gzip", 0.25 }, { "deflate;q=0,gzip", "gzip", 1 },
+		/* Other words, and values of parameters. */
+		{ "gzip2", "gzip", 0 }, { "x-gzip", "gzip", 0 }, { "br;of=gzip", "gzip", 0 },
+		{ "gzip;of=q=0", "gzip", 1 },
+		{ "text/plain;q=0.5;version=0.0.4", "text/plain", 0.5 }, { "text/plain;version=q=0", "text/plain", 1 },
+		{ "a/b;version=1.0.0;q=0,a/b;version=0.0.1", "a/b", 0 }, { ",,;q=0, ,gzip;", "gzip", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (metrics_api_weight(cases[i].list, cases[i].word) != cases[i].weight)
+			fail_msg("%s in \"%s\": %g", cases[i].word, cases[i].list,
+				 metrics_api_weight(cases[i].list, cases[i].word));
+}
+
 TEST(the_number_of_arguments_is_limited)
 {
 	struct metrics_api_pair pairs[METRICS_API_ARGS];

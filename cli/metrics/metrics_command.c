@@ -414,15 +414,9 @@ static enum MHD_Result add_pair(void *ctx, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
-/* Does a header as Accept have this word, not with a weight of 0? */
-static bool accepts(struct MHD_Connection *connection, const char *header, const char *word)
+static double weight_of(struct MHD_Connection *connection, const char *header, const char *word)
 {
-	const char *list = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, header);
-	const char *at = list ? strcasestr(list, word) : NULL;
-	size_t len = at ? strcspn(at, ",") : 0;
-	const char *weight = at ? memmem(at, len, "q=", 2) : NULL;
-
-	return at && (!weight || strtod(weight + 2, NULL) > 0);
+	return metrics_api_weight(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, header), word);
 }
 
 /* What a request is for: a command, or the metrics in the format that the client prefers. */
@@ -432,9 +426,11 @@ static int parse_request(const struct metrics_jobs *jobs, struct MHD_Connection 
 	struct pairs pairs = { .count = 0 };
 
 	if (!strcmp(path, "/metrics")) {
+		double openmetrics = weight_of(connection, "Accept", "application/openmetrics-text");
+
 		*ret = (struct metrics_api_call){ .kind = METRICS_TEXT,
-			.openmetrics = accepts(connection, "Accept", "application/openmetrics-text"),
-			.gzip = accepts(connection, "Accept-Encoding", "gzip") };
+			.openmetrics = openmetrics > 0 && openmetrics >= weight_of(connection, "Accept", "text/plain"),
+			.gzip = weight_of(connection, "Accept-Encoding", "gzip") > 0 };
 		return 0;
 	}
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, &pairs);

@@ -187,6 +187,9 @@ METRICS_VALUE(one, 1)
 /* Ports that are down, or have no counters, are not polled. */
 METRICS_VALUE(port_responding, page->ports[row].sample == SAMPLE_OK ? 1 : page->ports[row].sample == SAMPLE_SILENT ||
 	      page->ports[row].sample == SAMPLE_BACKOFF || page->ports[row].sample == SAMPLE_LOCKED ? 0 : NAN)
+/* Of a page of `ibwire metrics`; see is_pushed() of cli/push. */
+METRICS_VALUE(port_wait, page->counters[row].known & COUNTER_BIT(COUNTER_XMIT_WAIT) && page->counters[row].tick_s > 0 ?
+	      page->counters[row].wait_s : NAN)
 METRICS_VALUE(port_time, SECONDS(page->ports[row].last_wall_us))
 GROUP(group_imbalance, true, page->groups[row].imbalance)
 GROUP(group_mean, true, page->groups[row].mean)
@@ -303,6 +306,8 @@ static const struct metrics_family families[] = {
 	      "1 if the link runs below what both ends support or have enabled, or below comparable links"),
 	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, port_time, NULL,
 	      "Time of the newest reading of the port"),
+	FAMILY(METRICS_COUNTER, "port_xmit_wait_seconds", METRICS_PORT, port_wait, NULL,
+	       "Time with data to send and no credits, estimated from PortXmitWait where the device's tick is known"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "Bytes received (PortRcvData times 4)"),
 	METRICS_COUNTERS(COUNT)

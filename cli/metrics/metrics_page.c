@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "analysis/balance.h"
+#include "analysis/rate.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -157,8 +158,11 @@ static void add_total(void *ctx, size_t place, const struct history_port *who, c
 
 	(void)place;
 	delta.known = total->ever;
-	if (port != FABRIC_NONE)
-		metrics_counters_add(&page->counters[port], &delta);
+	if (port == FABRIC_NONE)
+		return;
+	metrics_counters_add(&page->counters[port], &delta);
+	if (page->counters[port].known & delta.known & COUNTER_BIT(COUNTER_XMIT_WAIT))
+		page->counters[port].wait_s += (double)delta.value[COUNTER_XMIT_WAIT] * page->counters[port].tick_s;
 }
 
 /* Add what was stored after the sweep of the last page. Counters that were not completely added to begin again. */
@@ -189,6 +193,8 @@ static void begin_port(void *ctx, uint32_t port, const struct reading *reading)
 		return;
 	page->counters[port].known = reading->present;
 	memcpy(page->counters[port].value, reading->value, sizeof(reading->value));
+	if (reading->present & COUNTER_BIT(COUNTER_XMIT_WAIT))
+		page->counters[port].wait_s = (double)reading->value[COUNTER_XMIT_WAIT] * page->counters[port].tick_s;
 }
 
 /* Counters begin at the absolute values, which take longer to read. */
@@ -333,6 +339,18 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 	return summary_end(&page->summary, snapshot, reader, err);
 }
 
+/* A port that is down keeps its tick, for what it counted before. */
+static void fill_ticks(const struct snapshot *snapshot, struct metrics_page *page)
+{
+	for (uint32_t i = 0; snapshot->caps && i < snapshot->fabric->port_count; i++) {
+		const struct port *port = &snapshot->fabric->ports[i];
+		double tick_s = stall_tick_s(&snapshot->fabric->nodes[port->node], port, &snapshot->caps[port->node]);
+
+		if (!isnan(tick_s))
+			page->counters[i].tick_s = tick_s;
+	}
+}
+
 static int fill_from_snapshot(struct metrics_source *source, struct error *err)
 {
 	const struct snapshot_query query = { .names = source->names };
@@ -352,6 +370,8 @@ static int fill_from_snapshot(struct metrics_source *source, struct error *err)
 	if (snapshot->sweep.id < page->counted)
 		page_clear(page);
 	code = move_page(source, snapshot->fabric, err);
+	if (code == 0)
+		fill_ticks(snapshot, page);
 	if (code == 0)
 		code = reader_status(source->reader, &page->status, err);
 	/* A sweep may have been stored in between: the page is of the snapshot's. */

@@ -32,6 +32,8 @@ struct shape;
 struct metrics_counters {
 	counter_set known;
 	uint64_t value[COUNTER_COUNT];
+	/* Time of XmitWait since then; each delta has the tick of the last link that was up. 0: no tick yet. */
+	double wait_s, tick_s;
 };
 
 /* How a port was read in the newest sweep. */

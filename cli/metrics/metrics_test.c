@@ -13,6 +13,7 @@
 #include "cli/metrics/metrics_config.h"
 #include "cli/metrics/metrics_families.h"
 #include "cli/metrics/metrics_page.h"
+#include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "storage/findings.h"
 #include "storage/test/test_check.h"
@@ -188,6 +189,57 @@ TEST(counters_grow_by_the_stored_deltas_over_resets_reboots_and_missed_sweeps)
 	}
 	assert_true(compared > 15000 && resets > 20 && moved > 2);
 	free(sums);
+	world_done(&world);
+}
+
+/* Of ports whose switch has a documented tick, 8 bytes of the port, from each page to the next one. */
+TEST(the_time_of_xmit_wait_grows_as_its_counter)
+{
+	struct world world;
+	struct restored_caps caps[12];
+	unsigned compared = 0;
+
+	world_make(&world, NULL);
+	for (size_t i = 0; i < world.model->node_count; i++) {
+		struct node *node = &world.model->nodes[i].node;
+
+		caps[i] = (struct restored_caps){ node->guid, { .known = true, .tick_known = i % 4 != 3, .tick = 7 } };
+		node->vendor_id = VENDOR_MELLANOX;
+		node->device_id = i % 2 ? 0xd2f0 : 0x101b;
+	}
+	for (int i = 0; i < 3; i++)
+		check_store(world.writer, model_step(world.model));
+	assert_int_equal(writer_sink(world.writer)->store_caps(world.writer, caps, world.model->node_count, NULL), 0);
+	for (unsigned i = 0; i < test_cases(80); i++) {
+		const struct metrics_page *page = world_page(&world);
+		struct fabric *last = fabric_share(page->topology->fabric);
+		struct metrics_counters *before = calloc(last->port_count, sizeof(*before));
+
+		memcpy(before, page->counters, last->port_count * sizeof(*before));
+		for (unsigned j = 0; j <= i % 3; j++)
+			check_store(world.writer, model_step(world.model));
+		page = world_page(&world);
+		for (uint32_t port = 0; port < page->topology->fabric->port_count; port++) {
+			const struct port *now = &page->topology->fabric->ports[port];
+			const struct node *node = &page->topology->fabric->nodes[now->node];
+			const struct metrics_counters *after = &page->counters[port];
+			uint32_t then = fabric_find_port(last, node->guid, now->num);
+			double ticks, expected;
+
+			if (then == FABRIC_NONE || !(before[then].known & COUNTER_BIT(COUNTER_XMIT_WAIT)) ||
+			    after->value[COUNTER_XMIT_WAIT] == UINT64_MAX || !before[then].tick_s)
+				continue;
+			assert_true(node->device_id == 0xd2f0);
+			ticks = (double)(after->value[COUNTER_XMIT_WAIT] - before[then].value[COUNTER_XMIT_WAIT]);
+			expected = before[then].wait_s + ticks * 64 / 200e9;
+			if (fabs(after->wait_s - expected) > 1e-6 * expected)
+				fail_msg("%g s after %g s and %g ticks", after->wait_s, before[then].wait_s, ticks);
+			compared++;
+		}
+		fabric_destroy(last);
+		free(before);
+	}
+	assert_true(compared > 100);
 	world_done(&world);
 }
 

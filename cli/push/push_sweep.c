@@ -36,11 +36,15 @@ void push_source_done(struct push_source *source)
 /* "Prometheus Remote-Write 1.0 specification", section Stale Markers */
 #define STALE_BITS 0x7ff0000000000002
 
-/* Samples that are sent again must have the same values. */
+/*
+ * Samples that are sent again must have the same values: not the time of XmitWait, of which each delta needs the link
+ * speed of its time, and a restart adds up the deltas of many sweeps.
+ */
 static bool is_pushed(const struct metrics_family *family)
 {
 	return strcmp(family->name, PRESENT_NAME) != 0 && strcmp(family->name, "ibwire_database_size_bytes") != 0 &&
-	       strcmp(family->name, "ibwire_metrics_build_duration_seconds") != 0;
+	       strcmp(family->name, "ibwire_metrics_build_duration_seconds") != 0 &&
+	       strcmp(family->name, "ibwire_port_xmit_wait_seconds") != 0;
 }
 
 /* Counters and states of ports. Ratios are sent with each sweep: avg_over_time() weights samples, not time. */

@@ -416,7 +416,7 @@ CLASSES = {"ca": "hcas", "switch": "switches", "router": "routers", "aggregation
 STATES = {1: "Down", 2: "Init", 3: "Armed", 4: "Active"}
 # Not on another face, or of the time of the request.
 ONLY_METRICS = {"build_info", "collector_live", "database_size_bytes", "metrics_build_duration_seconds",
-                "port_reading_timestamp_seconds", "port_responding"}
+                "port_reading_timestamp_seconds", "port_responding", "port_xmit_wait_seconds_total"}
 RESPONDING = {1: {"ok", "idle", "new", "init"}, 0: {"silent", "locked"}}
 
 
@@ -456,7 +456,7 @@ def add_metric(facts, face, name, labels, value, skip_totals=False):
         # Six digits, or milliseconds.
         facts.add(face, subject, key, stamp_of_value(value) if factor is None else
                   About(value * factor, max(abs(value * factor) * 1e-5, 600 if key == "sweep_us" else 0)))
-    elif name.startswith("port_") and name.endswith("_total"):
+    elif name.startswith("port_") and name.endswith("_total") and name not in ONLY_METRICS:
         if not skip_totals:
             facts.add(face, subject, "counters." + name[5:-6], value)
     elif name not in ONLY_METRICS:

@@ -85,6 +85,8 @@ def formats(sim):
     tap.result(text.endswith("\n# EOF\n"), "it has an end")
     refused = "application/openmetrics-text;version=1.0.0;q=0, text/plain"
     tap.contains("not if its weight is 0", server.get({"Accept": refused})[1]["Content-Type"], "text/plain; version=0.0.4")
+    refused = "text/plain, application/openmetrics-text;q=0.5"
+    tap.contains("not if text is preferred", server.get({"Accept": refused})[1]["Content-Type"], "text/plain; version=0.0.4")
     packed(server)
     rows = {(row["node_guid"], row["port"]): row for row in sim.json("ports")}
     states = samples(text, "ibwire_port_state")
@@ -119,6 +121,8 @@ def packed(server):
     def without_numbers(text):
         return re.sub(r" \S+$", "", text.decode(), flags=re.M)
 
+    _, headers, _ = fetch("gzip;Q=0, deflate")
+    tap.equal("upper case", headers["Content-Encoding"], None)
     _, headers, plain = fetch("gzip;q=0, deflate")
     tap.equal("without compression", (headers["Content-Encoding"], headers["Vary"]), (None, "Accept, Accept-Encoding"))
     _, headers, text = fetch("deflate, gzip")

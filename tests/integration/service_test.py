@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for sweeps, and for a lease that is not renewed
-"""The collector as a service: messages to systemd, a reload of its settings, and a lease of two hosts."""
+"""The collector as a service: messages to systemd, its log, a reload of its settings, and a lease of two hosts."""
 import os
+import re
 import signal
 import socket
 import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, Simulation, Tap, need, read_file, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, read_file, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
@@ -39,12 +40,23 @@ with tap.part("messages to the service manager, and a reload"), Simulation(*FABR
     manager.settimeout(20)
     sim.env["NOTIFY_SOCKET"] = os.path.abspath("notify")
     with open("settings", "w", encoding="ascii") as file:
-        file.write("[symbol-errors]\n")
+        file.write("[health]\nlink_down_after = 1s\nstate_recovery = 1s\n")
+    # The log is the journal.
+    with open("one", "wb") as file:
+        stat = os.fstat(file.fileno())
+    sim.env["JOURNAL_STREAM"] = f"{stat.st_dev}:{stat.st_ino}"
     process = collect(sim, "one", "--settings", "settings")
     tap.contains("the collector reports READY=1", manager.recv(4096).decode(), "READY=1")
     fed = [manager.recv(4096) for _ in range(3)]
     tap.equal("the watchdog is triggered before each sweep", fed, [b"WATCHDOG=1"] * 3)
     polls(sim, "one", 1)
+    sim.run(IBWIRE_SIM, "break", "unplug")
+    tap.result(wait_for(lambda: "finding-opened (" in read_file("one"), 20), "an opened finding is logged", read_file("one"))
+    sim.run(IBWIRE_SIM, "repair")
+    tap.result(wait_for(lambda: "finding-closed (" in read_file("one"), 20), "and a closed one", read_file("one"))
+    lines = [line for line in read_file("one").splitlines() if "finding-" in line]
+    tap.equal("each with its severity and place, and with a priority for the journal",
+              [line for line in lines if not re.match(r"<[346]>ibwire: finding-\w+ \(\w+\): [a-z-]+ .*: ", line)], [])
     process.send_signal(signal.SIGHUP)
     tap.result(wait_for(lambda: "settings reloaded" in read_file("one")), "SIGHUP reloads the settings", read_file("one"))
     count = len(sweeps(sim, "one"))
