@@ -17,6 +17,7 @@
 #include "fabric/shape.h"
 #include "facts/link.h"
 #include "facts/port_columns.h"
+#include "storage/jobs.h"
 #include "storage/reader.h"
 
 static void begin_label(struct text *text, const char *name)
@@ -167,6 +168,14 @@ static void open_labels(const struct metrics_page *page, uint32_t row, struct te
 	metrics_label(text, "cause", open->cause);
 }
 
+static void job_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	metrics_label(text, "id", page->jobs[row].id);
+	metrics_label(text, "name", page->jobs[row].name);
+	for (int i = 0; i < JOB_LABELS; i++)
+		metrics_label(text, job_label_name(i), page->jobs[row].labels[i]);
+}
+
 static void node_class_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	static const char *const names[METRICS_NODE_CLASSES] = {
@@ -290,6 +299,8 @@ static const struct metrics_family families[] = {
 	      "Open findings that are not acknowledged, by kind and severity"),
 	FAMILY(METRICS_INFO, "finding", METRICS_OPEN, one, open_labels,
 	       "Open finding that is not acknowledged; the 200 worst"),
+	FAMILY(METRICS_INFO, "job", METRICS_JOB, one, job_labels,
+	       "Job that ran at the time of the sweep; the newest 200"),
 	GAUGE("findings_acknowledged", METRICS_ONCE, acknowledged, NULL, "Open findings that are acknowledged"),
 	GAUGE("group_imbalance_ratio", METRICS_GROUP, group_imbalance, direction_labels,
 	      "Load of the hottest link above the mean of its group, relative to the mean; only while there is load"),

@@ -32,6 +32,7 @@ enum metrics_scope {
 	METRICS_GROUP,     /* a group of equivalent links and a direction */
 	METRICS_FINDING,   /* a kind of finding and a severity */
 	METRICS_OPEN,      /* an open finding */
+	METRICS_JOB,       /* a running job */
 	METRICS_COLLECTOR, /* the collectors hca and switch of another exporter */
 	METRICS_NODE_CLASS, /* a class of nodes (facts/summary.h) */
 	METRICS_PROCESS,   /* of a server: this process */

@@ -308,6 +308,34 @@ int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_p
 	return code;
 }
 
+static bool add_job(void *ctx, const struct job *job)
+{
+	struct metrics_page *page = ctx;
+	int64_t at_us = page->status.last.wall_us;
+	struct metrics_batch_job *added = &page->jobs[page->job_count % METRICS_JOBS_MOST];
+
+	if (job->end_us && job->end_us <= at_us)
+		return true;
+	memcpy(added->id, job->id, sizeof(added->id));
+	memcpy(added->name, job->name, sizeof(added->name));
+	memcpy(added->labels, job->labels, sizeof(added->labels));
+	page->job_count++;
+	return true;
+}
+
+int metrics_fill_jobs(struct reader *reader, struct metrics_page *page, struct error *err)
+{
+	int64_t at_us = page->status.last.wall_us;
+	const struct job_query query = { .since_us = at_us, .until_us = at_us };
+	int code;
+
+	page->job_count = 0;
+	code = jobs_list(reader, &query, NULL, add_job, page, err);
+	if (page->job_count > METRICS_JOBS_MOST)
+		page->job_count = METRICS_JOBS_MOST;
+	return code;
+}
+
 int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, struct metrics_page *page,
 		       struct error *err)
 {
@@ -400,6 +428,8 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 		code = reader_details(source->reader, &(struct detail_query){ .port = -1 }, add_detail, page, err);
 	if (code == 0)
 		code = metrics_fill_findings(source->reader, 0, page, err);
+	if (code == 0)
+		code = metrics_fill_jobs(source->reader, page, err);
 	page->is_complete = code == 0;
 	page->schema = source->schema;
 	page->live = live;

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "facts/summary.h"
 #include "fabric/counter.h"
+#include "storage/jobs.h"
 #include "storage/reader.h"
 
 struct delta;
@@ -69,8 +70,12 @@ struct metrics_finding {
 	char subject[160], cause[32];
 };
 
-/* More are only counted. */
-enum { METRICS_FINDINGS_MOST = 200 };
+/* More findings are only counted. */
+enum { METRICS_FINDINGS_MOST = 200, METRICS_JOBS_MOST = 200 };
+
+struct metrics_batch_job {
+	char id[JOB_ID_SIZE], name[JOB_NAME_SIZE], labels[JOB_LABELS][JOB_TEXT_SIZE];
+};
 
 /* Prepared once per topology. */
 struct metrics_topology {
@@ -101,6 +106,8 @@ struct metrics_page {
 	uint32_t acknowledged;             /* with those that they explain */
 	struct metrics_finding open[METRICS_FINDINGS_MOST]; /* the counted ones, worst first */
 	uint32_t open_count;
+	struct metrics_batch_job jobs[METRICS_JOBS_MOST]; /* that ran at the time of the sweep, the newest ones */
+	uint32_t job_count;
 	bool is_complete; /* else the next call tries again */
 };
 
@@ -179,5 +186,8 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
  * @at_us:  wall clock; 0: now. Return: as health_load().
  */
 int metrics_fill_findings(struct reader *reader, int64_t at_us, struct metrics_page *page, struct error *err);
+
+/* metrics_fill_jobs - list the jobs that ran at the time of page->status.last. Return: 0 or ERR_IO. */
+int metrics_fill_jobs(struct reader *reader, struct metrics_page *page, struct error *err);
 
 #endif

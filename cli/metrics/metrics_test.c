@@ -16,6 +16,8 @@
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "storage/findings.h"
+#include "storage/jobs.h"
+#include "storage/saved.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
@@ -455,6 +457,50 @@ TEST(each_open_finding_is_one_series_with_its_place)
 	}
 	text = write_page(page_with(&world, list, 0), false);
 	assert_int_equal(count_series(text, "ibwire_finding_info{id=\""), 0);
+	free(text);
+	world_done(&world);
+}
+
+static void begin_job(int number, int64_t begin_us, int64_t end_us)
+{
+	struct saved_writer *writer = check_open_saved(path);
+	char no_hosts[] = "";
+	struct job job = { .labels[JOB_CLUSTER] = "a", .begin_us = begin_us, .hosts = no_hosts };
+
+	snprintf(job.id, sizeof(job.id), "%d", number);
+	snprintf(job.name, sizeof(job.name), "train \"%d\"", number);
+	assert_int_equal(jobs_begin(writer, &job, &(struct job_rules){ 0 }, NULL), 0);
+	job.end_us = end_us;
+	if (end_us)
+		assert_int_equal(jobs_end(writer, NULL, &job, NULL), 0);
+	saved_writer_close(writer);
+}
+
+TEST(a_job_that_runs_during_the_sweep_is_a_series)
+{
+	struct world world;
+	int64_t at_us;
+	char *text;
+
+	world_make(&world, NULL);
+	check_store(world.writer, model_step(world.model));
+	at_us = world_page(&world)->status.last.wall_us;
+	begin_job(1, at_us - 9, 0);
+	begin_job(2, at_us - 9, at_us);
+	begin_job(3, at_us - 9, at_us + 1);
+	begin_job(4, at_us + 1, 0);
+	world.source.page.is_complete = false;
+	text = write_page(world_page(&world), false);
+	assert_non_null(strstr(text, "ibwire_job_info{id=\"1\",name=\"train \\\"1\\\"\",cluster=\"a\","));
+	assert_non_null(strstr(text, "ibwire_job_info{id=\"3\","));
+	assert_int_equal(count_series(text, "ibwire_job_info{"), 2);
+	free(text);
+	for (int i = 5; i < 5 + METRICS_JOBS_MOST; i++)
+		begin_job(i, at_us, 0);
+	world.source.page.is_complete = false;
+	text = write_page(world_page(&world), false);
+	assert_null(strstr(text, "ibwire_job_info{id=\"3\","));
+	assert_int_equal(count_series(text, "ibwire_job_info{"), METRICS_JOBS_MOST);
 	free(text);
 	world_done(&world);
 }

@@ -31,7 +31,8 @@ uint32_t metrics_row_count(const struct metrics_page *page, enum metrics_scope s
 		[METRICS_NODE] = (uint32_t)page->topology->fabric->node_count,
 		[METRICS_GROUP] = (uint32_t)page->group_count,
 		[METRICS_FINDING] = FINDING_KIND_COUNT * (FINDING_CRITICAL + 1),
-		[METRICS_OPEN] = page->open_count, [METRICS_COLLECTOR] = 2, [METRICS_NODE_CLASS] = METRICS_NODE_CLASSES,
+		[METRICS_OPEN] = page->open_count, [METRICS_JOB] = page->job_count,
+		[METRICS_COLLECTOR] = 2, [METRICS_NODE_CLASS] = METRICS_NODE_CLASSES,
 		[METRICS_PROCESS] = page->served_since_us != 0,
 	};
 

@@ -232,6 +232,8 @@ static int fill(struct push_source *source, struct reader *reader, const struct 
 		code = metrics_fill_groups(reader, source->settings, snapshot, page, err);
 	if (code == 0)
 		code = metrics_fill_findings(reader, page->status.last.wall_us, page, err);
+	if (code == 0)
+		code = metrics_fill_jobs(reader, page, err);
 	return code < 0 ? code : metrics_fill_ports(reader, snapshot, page, err);
 }
 

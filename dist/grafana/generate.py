@@ -196,11 +196,12 @@ def annotation(name, colour, query, title, text, tags):
 
 
 def annotations(key):
-    """Findings; on the dashboard of a link, those that name its node."""
+    """Jobs, and findings; on the dashboard of a link, those that name its node."""
     place = ",subject=~`.*${node:regex}.*`" if key == "link" else ""
     return [annotation(f"{severity} findings", colour, f'ibwire_finding_info{{severity="{severity}"{place}}}',
                        "{{kind}}: {{subject}}", "{{cause}}", "fabric,kind,severity")
-            for severity, colour in (("critical", "red"), ("warning", "orange"))]
+            for severity, colour in (("critical", "red"), ("warning", "orange"))] + [
+                annotation("jobs", "blue", "ibwire_job_info{}", "job {{id}} {{name}}", "", "fabric")]
 
 
 def series_links(queries):

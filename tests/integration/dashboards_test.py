@@ -140,7 +140,7 @@ def faults_of(board, known, boards):
     return faults
 
 
-ANNOTATED = ("ibwire_finding_info",)
+ANNOTATED = ("ibwire_finding_info", "ibwire_job_info")
 # Each is found: what is replaced in the text of a dashboard, or a change of it.
 TEXTS = (('fabric=~\\"$fabric\\"', 'fabric=~\\".*\\"'), (',instance=~\\"$instance\\"', ""),
          ("sum by (job, instance, fabric", "sum by (job, instance"), ("sum by (job, instance, fabric) ", "sum "),

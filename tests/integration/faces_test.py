@@ -435,6 +435,8 @@ def add_metric(facts, face, name, labels, value, skip_totals=False):
             text = labels.get(key) or None
             facts.add(face, ("finding", labels["kind"], labels["subject"]), key,
                       int(text) if text and key == "id" else text)
+    elif name == "job_info":
+        facts.add(face, ("job", labels["id"]), "name", labels["name"] or None)
     elif name == "port_info":
         facts.add(face, subject, "width", labels.get("width") or None)
         facts.add(face, subject, "speed", None if labels.get("speed") in (None, "", "unknown") else labels["speed"])
@@ -883,6 +885,8 @@ def collect(db):
         if len(names.guids[names.shown[node["node_guid"]]]) == 1:
             add_report(facts, "report", json_of(db, at, "report", names.shown[node["node_guid"]]), names)
     jobs = json.loads(run(IBWIRE, "job", "list", "--db", db, "--format", "json").out)
+    for job in jobs:
+        facts.add("job list", ("job", job["id"]), "name", job["name"] or None)
     for job in (job for job in jobs if job["id"] == "17"):
         done = run(IBWIRE, "job", "report", job["id"], "--db", db, "--format", "json")
         add_job(facts, "job report", json.loads(done.out))
