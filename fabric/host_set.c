@@ -32,6 +32,7 @@ static int add_name(struct host_set *set, const char *name, struct error *err)
 	if (!names)
 		return err_nomem(err);
 	set->names = names;
+	set->sorted = false;
 	if (!is_text(name))
 		return err_set(err, ERR_USAGE, "a host name contains control characters or is not UTF-8");
 	if (set->count >= HOST_SET_MOST)
@@ -304,20 +305,6 @@ size_t host_names_fold(const char *const *names, size_t count, size_t most, stru
 	return from;
 }
 
-bool host_set_has(const struct host_set *set, const char *name)
-{
-	size_t len = strcspn(name, ".");
-
-	for (size_t i = 0; i < set->count; i++) {
-		const char *one = set->names[i];
-
-		if (!strcmp(one, name) || (strlen(one) == len && !strncmp(one, name, len)) ||
-		    (strcspn(one, ".") == len && !strncmp(one, name, len) && !name[len]))
-			return true;
-	}
-	return false;
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -327,36 +314,42 @@ void host_set_sort(struct host_set *set)
 {
 	if (set->count)
 		qsort(set->names, set->count, sizeof(*set->names), compare_names);
+	set->sorted = true;
 }
 
 /* Has it a name that begins with @len bytes of @start, and ends there unless @longer? */
-static bool has_name(const struct host_set *sorted, const char *start, size_t len, bool longer)
+static bool has_name(const struct host_set *set, const char *start, size_t len, bool longer)
 {
-	size_t from = 0, to = sorted->count;
+	size_t from = 0, to = set->count;
 
-	while (from < to) {
+	while (set->sorted && from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (strncmp(sorted->names[middle], start, len) < 0)
+		if (strncmp(set->names[middle], start, len) < 0)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	return from < sorted->count && !strncmp(sorted->names[from], start, len) &&
-	       (longer || !sorted->names[from][len]);
+	for (; from < set->count; from++) {
+		if (!strncmp(set->names[from], start, len) && (longer || !set->names[from][len]))
+			return true;
+		if (set->sorted)
+			return false;
+	}
+	return false;
 }
 
-bool host_set_search(const struct host_set *sorted, const char *name)
+bool host_set_has(const struct host_set *set, const char *name)
 {
 	size_t len = strlen(name), host = strcspn(name, ".");
 	char with_domain[NAME_MOST + 1];
 
-	if (has_name(sorted, name, len, false) || (host < len && has_name(sorted, name, host, false)))
+	if (has_name(set, name, len, false) || (host < len && has_name(set, name, host, false)))
 		return true;
 	if (host < len || len >= NAME_MOST)
 		return false;
 	snprintf(with_domain, sizeof(with_domain), "%s.", name);
-	return has_name(sorted, with_domain, len + 1, true);
+	return has_name(set, with_domain, len + 1, true);
 }
 
 void host_set_done(struct host_set *set)

@@ -16,6 +16,7 @@ struct text;
 struct host_set {
 	char **names;
 	size_t count, capacity;
+	bool sorted;          /* by host_set_sort(), and nothing was added since */
 	struct unread unread; /* lines of its files that could not be read */
 };
 
@@ -42,15 +43,12 @@ int host_set_add_file(struct host_set *set, const char *path, struct error *err)
  */
 size_t host_names_fold(const char *const *names, size_t count, size_t most, struct text *text);
 
-/* host_set_has - membership; a domain ("node1.cluster") is ignored. */
-bool host_set_has(const struct host_set *set, const char *name);
-
 /*
- * host_set_sort - sort a set for host_set_search()
- * host_set_search - as host_set_has(), in logarithmic time
+ * host_set_has - membership; a domain ("node1.cluster") is ignored
+ * host_set_sort - sort a set, so that this takes logarithmic time
  */
+bool host_set_has(const struct host_set *set, const char *name);
 void host_set_sort(struct host_set *set);
-bool host_set_search(const struct host_set *sorted, const char *name);
 
 void host_set_done(struct host_set *set);
 

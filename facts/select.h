@@ -121,6 +121,16 @@ void select_marks_done(struct select_marks *marks);
  */
 int select_mark(const struct select *select, struct select_facts *facts, struct select_marks *ret, struct error *err);
 
+/*
+ * select_hosts_named - mark the HCAs of the hosts of a name (shape_hosts_named()). Return: are there any?
+ * select_host_list - the same of a list ("node[001-016]"), each of which must exist. Return: 0; ERR_USAGE; ERR_NOMEM
+ * @shape:  or NULL: no host is known
+ */
+typedef void select_mark_node_fn(void *ctx, uint32_t node);
+bool select_hosts_named(const struct shape *shape, const char *name, select_mark_node_fn *mark, void *ctx);
+int select_host_list(const struct shape *shape, const char *list, select_mark_node_fn *mark, void *ctx,
+		     struct error *err);
+
 /* select_passes - whether the expression holds for these bits, where each word has its bit, too. */
 bool select_passes(const struct select *select, select_bits bits);
 

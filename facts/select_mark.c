@@ -112,8 +112,9 @@ static void mark_port(const struct marking *marking, uint32_t port, select_bits 
 	marking->marks->ports[port] |= bits;
 }
 
-static void mark_node(const struct marking *marking, uint32_t node)
+static void mark_node(void *ctx, uint32_t node)
 {
+	const struct marking *marking = ctx;
 	const struct node *self = &marking->facts->fabric->nodes[node];
 
 	marking->marks->nodes[node] |= marking->has;
@@ -183,29 +184,27 @@ static int mark_rail(struct marking *marking, const char *value, struct error *e
 	return ERR_USAGE;
 }
 
-/* Mark the hosts of a name. Return: are there any? */
-static bool mark_hosts_named(struct marking *marking, const char *name)
+bool select_hosts_named(const struct shape *shape, const char *name, select_mark_node_fn *mark, void *ctx)
 {
-	const struct shape *shape = marking->facts->shape;
-	uint32_t count, first = shape_hosts_named(shape, name, &count);
+	uint32_t count = 0, first = shape ? shape_hosts_named(shape, name, &count) : SHAPE_NONE;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct shape_host *host = &shape->hosts[first + i];
 
 		for (uint32_t k = host->first; k < host->first + host->count; k++)
-			mark_node(marking, shape->host_nodes[k]);
+			mark(ctx, shape->host_nodes[k]);
 	}
 	return count;
 }
 
-/* "node[001-016]": each must exist. */
-static int mark_host_list(struct marking *marking, const char *value, struct error *err)
+int select_host_list(const struct shape *shape, const char *list, select_mark_node_fn *mark, void *ctx,
+		     struct error *err)
 {
 	struct host_set set = { 0 };
-	int code = host_set_add(&set, value, err);
+	int code = host_set_add(&set, list, err);
 
 	for (size_t i = 0; code == 0 && i < set.count; i++)
-		if (!mark_hosts_named(marking, set.names[i]))
+		if (!select_hosts_named(shape, set.names[i], mark, ctx))
 			code = err_set(err, ERR_USAGE, "no HCA of host '%s': 'ibwire nodes' lists them", set.names[i]);
 	host_set_done(&set);
 	return code;
@@ -219,13 +218,13 @@ static int mark_host(struct marking *marking, const char *value, struct error *e
 	if (!shape)
 		return 0;
 	if (name_pattern_is_list(value))
-		return mark_host_list(marking, value, err);
+		return select_host_list(shape, value, mark_node, marking, err);
 	for (size_t i = 0; i < shape->host_count; i++)
 		wanted_offer(&wanted, shape->hosts[i].name);
 	for (uint32_t i = 0; wanted.found && i < shape->fabric->node_count; i++)
 		if (shape->nodes[i].host != SHAPE_NONE && wanted_has(&wanted, shape->hosts[shape->nodes[i].host].name))
 			mark_node(marking, i);
-	wanted.found = wanted.found || mark_hosts_named(marking, value);
+	wanted.found = wanted.found || select_hosts_named(shape, value, mark_node, marking);
 	for (size_t i = 0; err && !wanted.found && i < shape->host_count; i++)
 		wanted_suggest(&wanted, shape->hosts[i].name);
 	if (wanted.found)

@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
-#include "fabric/host_set.h"
 #include "fabric/name_pattern.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
@@ -59,20 +58,6 @@ static bool mark_hosts(struct selection *match, const struct fabric *fabric)
 		found = true;
 	}
 	return found;
-}
-
-/* Mark the HCAs of the hosts of a name. Return: are there any? @shape: NULL: unknown */
-static bool mark_hosts_named(struct selection *match, const struct shape *shape, const char *name)
-{
-	uint32_t count = 0, first = shape ? shape_hosts_named(shape, name, &count) : SHAPE_NONE;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct shape_host *host = &shape->hosts[first + i];
-
-		for (uint32_t k = host->first; k < host->first + host->count; k++)
-			mark_node(match, shape->fabric, shape->host_nodes[k]);
-	}
-	return count;
 }
 
 /* Does an HCA have a host of this name, without domains? Most words are none: the shape need not be made for them. */
@@ -183,19 +168,11 @@ static int find_shape(struct resolver *resolver, struct error *err)
 	return facts->shape || !facts->load ? 0 : facts->load(facts, SELECT_NEEDS_SHAPE, err);
 }
 
-static int mark_host_list(struct resolver *resolver, const char *typed, struct error *err)
+static void mark_hca(void *ctx, uint32_t node)
 {
-	struct host_set hosts = { 0 };
-	int code = host_set_add(&hosts, typed, err);
+	struct resolver *resolver = ctx;
 
-	if (code == 0)
-		code = find_shape(resolver, err);
-	for (size_t i = 0; code == 0 && i < hosts.count; i++)
-		if (!mark_hosts_named(&resolver->match, resolver->facts->shape, hosts.names[i]))
-			code = err_set(err, ERR_USAGE, "no HCA of host '%s': 'ibwire nodes' lists them",
-				       hosts.names[i]);
-	host_set_done(&hosts);
-	return code;
+	mark_node(&resolver->match, resolver->fabric, node);
 }
 
 /* A single KEY:VALUE, whose port marks and names are those of bit 0. */
@@ -265,13 +242,15 @@ static int resolve_name(struct resolver *resolver, const char *typed, struct err
 		return 0;
 	}
 	code = may_be_host(fabric, typed) ? find_shape(resolver, err) : 0;
-	if (code < 0 || mark_hosts_named(match, resolver->facts->shape, typed))
+	if (code < 0 || select_hosts_named(resolver->facts->shape, typed, mark_hca, resolver))
 		return code;
 	code = resolve_keyword(resolver, typed, err);
 	if (code)
 		return code < 0 ? code : 0;
-	if (name_pattern_is_list(typed))
-		return mark_host_list(resolver, typed, err);
+	if (name_pattern_is_list(typed)) {
+		code = find_shape(resolver, err);
+		return code < 0 ? code : select_host_list(resolver->facts->shape, typed, mark_hca, resolver, err);
+	}
 	if (mark_lid(match, fabric, typed) || mark_glob(match, fabric, typed))
 		return 0;
 	if (isdigit((unsigned char)*typed) && strtoul(typed, &end, 10) < 0x10000 && !*end)

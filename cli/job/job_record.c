@@ -149,7 +149,7 @@ static bool overlaps(void *ctx, const struct job *running)
 		return false;
 	if (host_set_add(&others, running->hosts, NULL) == 0)
 		for (size_t i = 0; !found && i < others.count; i++)
-			found = host_set_search(beginning->hosts, others.names[i]);
+			found = host_set_has(beginning->hosts, others.names[i]);
 	host_set_done(&others);
 	return found;
 }
