@@ -111,7 +111,7 @@ static const struct column view_columns[LINK_COLUMN_COUNT] = {
 	[LINK_STATE] = { .title = HEADING_STATE, .row = LINK_ROW, .number = number_state, .fill = fill_state,
 			 .help = "logical and physical state of PORT (PortInfo)" },
 	[LINK_LINK] = { .title = HEADING_LINK, .row = LINK_ROW, .number = number_link, .fill = fill_link,
-			.help = "width and speed; low: below enabled or built value" },
+			.help = "width and speed; degraded: below what ends support" },
 	[LINK_LOAD] = { .key = "util", .row = LINK_ROW, .help = "utilization of the busier direction" },
 	[LINK_XMIT] = { .title = HEADING_TX, .narrow = "TXb/s", .kind = COLUMN_RATE, .row = LINK_ROW,
 			LINK_MEMBER(bytes_per_s[0]), .help = "bits per second from PORT to PEER" },

@@ -274,7 +274,10 @@ void host_spark(const struct app *app, uint32_t host, int columns, struct text *
 	trend_spark(app->trend, ports, host_ports(app, host, ports, HOST_PORTS), columns, app->theme->unicode, ret);
 }
 
-enum { PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, HOSTS_FROM = 100, RX_FROM = 140, SPARK_LEAST = 6, SPARK_USUAL = 14 };
+enum {
+	PERCENT_COLUMNS = 5, RATE_COLUMNS = 8, LOAD_COLUMNS = 9, HOSTS_FROM = 100, RATES_FROM = 150, SPARK_LEAST = 6,
+	SPARK_USUAL = 14,
+};
 enum { LINK_COLUMNS = PERCENT_COLUMNS + 3 };
 
 #define TOP_MEMBER(member) COLUMN_MEMBER(struct overview_top_row, member)
@@ -284,7 +287,7 @@ enum { LINK_COLUMNS = PERCENT_COLUMNS + 3 };
 
 /* In both lists the name is the first column, and the sparkline the last one. */
 enum { NAME, UTIL, TOP_LINK_SPARK, TOP_LINK_COLUMNS };
-enum { TX = NAME + 1, RX, TOP_HOST_SPARK, TOP_HOST_COLUMNS };
+enum { LOAD = NAME + 1, TX, RX, TOP_HOST_SPARK, TOP_HOST_COLUMNS };
 
 static const struct column top_link_columns[TOP_LINK_COLUMNS] = {
 	[NAME] = { .title = "TOP LINKS", TOP_NAME, .help = "busiest links, in their busier direction" },
@@ -294,6 +297,8 @@ static const struct column top_link_columns[TOP_LINK_COLUMNS] = {
 
 static const struct column top_host_columns[TOP_HOST_COLUMNS] = {
 	[NAME] = { .title = "TOP HOSTS", TOP_NAME, .help = "busiest hosts" },
+	[LOAD] = { .title = "LOAD", .narrow = "LOAD b/s", .kind = COLUMN_RATE, TOP_MEMBER(value),
+		   .help = "sent or received, whichever is more" },
 	[TX] = { .title = "TX", .narrow = "TX b/s", .kind = COLUMN_RATE, TOP_MEMBER(xmit), .help = "sent" },
 	[RX] = { .title = "RX", .narrow = "RX b/s", .kind = COLUMN_RATE, TOP_MEMBER(rcv), .help = "received" },
 	[TOP_HOST_SPARK] = TOP_SPARK,
@@ -303,8 +308,9 @@ static const struct column_step link_steps[] = {
 	{ NAME, 12, 0 }, { UTIL, PERCENT_COLUMNS, 0 }, { TOP_LINK_SPARK, SPARK_LEAST, 0 }, { NAME, COLUMN_WIDEST, 0 },
 	{ TOP_LINK_SPARK, TREND_LOADS, 0 },
 }, host_steps[] = {
-	{ NAME, 9, 0 }, { TX, RATE_COLUMNS, 0 }, { TOP_HOST_SPARK, SPARK_LEAST, 0 }, { NAME, COLUMN_WIDEST, 0 },
-	{ TOP_HOST_SPARK, SPARK_USUAL, 0 }, { RX, RATE_COLUMNS, 0 }, { TOP_HOST_SPARK, TREND_LOADS, 0 },
+	{ NAME, 9, 0 }, { LOAD, LOAD_COLUMNS, 0 }, { TOP_HOST_SPARK, SPARK_LEAST, 0 }, { NAME, COLUMN_WIDEST, 0 },
+	{ TOP_HOST_SPARK, SPARK_USUAL, 0 }, { TX, RATE_COLUMNS, 0 }, { RX, RATE_COLUMNS, 0 },
+	{ TOP_HOST_SPARK, TREND_LOADS, 0 },
 };
 
 static struct subject top_subject(const struct table *table, size_t index)
@@ -373,7 +379,7 @@ const struct table_view overview_links_view = {
 
 const struct table_view overview_hosts_view = {
 	.name = "top-hosts", .noun = "busy host", .plural = "busy hosts", .none = "no host has a load",
-	TOP_VIEW(top_host_columns, host_steps, TOP_HOST_COLUMNS), .sort = TOP_HOST_SPARK,
+	TOP_VIEW(top_host_columns, host_steps, TOP_HOST_COLUMNS), .sort = LOAD,
 	.array = TABLE_ARRAY(struct overview_view, hosts.rows, hosts.count),
 };
 
@@ -398,7 +404,7 @@ static void fit_top(const struct overview_view *view, const struct app *app, int
 	*spark = columns / 8 > TREND_LOADS ? TREND_LOADS : columns / 8;
 	over = *map + 1 + link + LINK_COLUMNS + spark_count * *spark - columns;
 	if (spark_count > 1)
-		over += 1 + *host + rates * (RATE_COLUMNS + 1) + 2;
+		over += 1 + *host + LOAD_COLUMNS + 1 + rates * (RATE_COLUMNS + 1) + 2;
 	/* The map without blanks, the sparklines, then the title and names of the map. */
 	cells = *map ? shape->tiers[1].switches < (unsigned)*map ? (int)shape->tiers[1].switches : *map - 1 : 0;
 	cells = cells ? cells * map_cell_columns(*map, (size_t)cells) + 1 : 0;
@@ -413,12 +419,12 @@ void overview_draw_top(struct overview_view *view, struct app *app, const struct
 {
 	const struct shape *shape = app->context->shape;
 	bool mapped = shape && shape->tier_count >= 2;
-	int spark, rates = body->columns < RX_FROM ? 1 : 2, name = 9;
+	int spark, rates = body->columns < RATES_FROM ? 0 : 2, name = 9;
 	struct rect area = { body->y + view->plan.top, body->x, view->plan.top_rows, mapped ? body->columns / 4 : 0 };
 	struct rect links = area, hosts = area;
 
 	fit_top(view, app, body->columns, rates, &area.columns, &name, &spark);
-	hosts.columns = name + spark + rates * (RATE_COLUMNS + 1) + 2;
+	hosts.columns = name + spark + LOAD_COLUMNS + 1 + rates * (RATE_COLUMNS + 1) + 2;
 	hosts.x = body->x + body->columns - hosts.columns;
 	links.x = area.x + area.columns + mapped;
 	links.columns = (body->columns < HOSTS_FROM ? body->x + body->columns : hosts.x - 2) - links.x;
