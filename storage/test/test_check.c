@@ -411,7 +411,7 @@ void check_integrity(const char *path)
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &row, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	assert_string_equal(sqlite3_column_text(row, 0), "ok");
+	assert_string_equal((const char *)sqlite3_column_text(row, 0), "ok");
 	sqlite3_finalize(row);
 	sqlite3_close(db);
 }

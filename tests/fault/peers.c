@@ -233,6 +233,12 @@ static void forget_process(char *reply)
 		end = strchr(line + 1, '\n');
 }
 
+/* Status 5xx. libmicrohttpd 0.9.72 responds with the version of the request, later ones with 1.1. */
+static bool is_server_error(const char *reply)
+{
+	return !strncmp(reply, "HTTP/1.0 5", 10) || !strncmp(reply, "HTTP/1.1 5", 10);
+}
+
 /* Of a few responses the last one must be right; one before may be an error, or cut. */
 static int use_server(const char *line, char *right)
 {
@@ -252,7 +258,7 @@ static int use_server(const char *line, char *right)
 		body = body_of(reply);
 		if (strstr(reply, " 200 OK") && !strcmp(body, body_of(right)))
 			return SERVED;
-		if (strncmp(reply, "HTTP/1.1 5", 10) && strncmp(body, body_of(right), strlen(body)))
+		if (!is_server_error(reply) && strncmp(body, body_of(right), strlen(body)))
 			return WRONG_RESPONSE;
 		left--;
 	}
