@@ -25,6 +25,12 @@ struct text {
 	bool failed;
 };
 
+/* text_plural - the end of a noun after a number: "", or "s" unless the number is 1 */
+static inline const char *text_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /*
  * text_reserve - room for @most bytes after the text, to be written in place; text_extend() adds
  * the bytes that were written

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
@@ -118,11 +119,6 @@ static size_t count_outcome(const struct plan *plan, enum clear_outcome outcome)
 }
 
 /* Plural ending. */
-static const char *plural(size_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 /* Printed after the survey, before the first Set. */
 static void print_plan(const struct clear_options *options, const struct moment *moment, const struct plan *plan,
 		       const struct clear *clear)
@@ -132,19 +128,20 @@ static void print_plan(const struct clear_options *options, const struct moment 
 	char when[WHEN_SIZE];
 
 	fprintf(out, "To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
-		options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
-		plural(plan->nodes), when_format_local(moment->snapshot->sweep.wall_us, when));
+		options->errors_only ? "error counters" : "all counters", plan->count, text_plural(plan->count),
+		plan->nodes, text_plural(plan->nodes), when_format_local(moment->snapshot->sweep.wall_us, when));
 	if (excluded)
-		fprintf(out, "  excluded: %zu port%s that cannot be cleared, see above\n", excluded, plural(excluded));
+		fprintf(out, "  excluded: %zu port%s that cannot be cleared, see above\n", excluded,
+			text_plural(excluded));
 	if (plan->without_lid)
 		fprintf(out, "  excluded: %zu port%s without a LID (link down)\n", plan->without_lid,
-			plural(plan->without_lid));
+			text_plural(plan->without_lid));
 	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		size_t ports = clear_planned(clear, (enum clear_attribute)i);
 
 		if (ports)
 			fprintf(out, "  %s of %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
-				plural(ports), i > CLEAR_EXTENDED ? ", where supported" : "");
+				text_plural(ports), i > CLEAR_EXTENDED ? ", where supported" : "");
 	}
 	fprintf(out, "Every tool that reads these counters sees them drop. A running ibwire collector records the "
 		"event\ncounters-cleared and keeps its history; only counts since its newest sweep are lost.\n");
@@ -211,7 +208,8 @@ static size_t report_failures(const struct moment *moment, struct plan *plan)
 			report_failure(moment, plan->index[i], &plan->ports[i]);
 	}
 	if (fresh > FAILURES_SHOWN)
-		log_warning("and %zu more ports are not cleared", fresh - FAILURES_SHOWN);
+		log_warning("and %zu more port%s %s not cleared", fresh - FAILURES_SHOWN,
+			    text_plural(fresh - FAILURES_SHOWN), fresh - FAILURES_SHOWN == 1 ? "is" : "are");
 	return failed;
 }
 
@@ -266,11 +264,11 @@ static int clear_surveyed(const struct clear_options *options, const struct mome
 	report_failures(moment, plan);
 	done = count_outcome(plan, CLEAR_DONE);
 	untried = count_outcome(plan, CLEAR_UNTRIED);
-	fprintf(out, "cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
+	fprintf(out, "cleared %zu of %zu port%s in %s\n", done, plan->count, text_plural(plan->count),
 		when_format_span(clock_boottime_us(clock_system()) - started_us, took));
 	if (untried)
-		log_warning("interrupted with %zu ports left; counters of ports in progress may be partly cleared",
-			    untried);
+		log_warning("interrupted with %zu port%s left; counters of ports in progress may be partly cleared",
+			    untried, text_plural(untried));
 	if (code == 0)
 		code = check_reached(plan, err);
 	return code < 0 ? code : done < plan->count ? STATUS_NOT_ALL : 0;

@@ -241,8 +241,8 @@ static int check_stored(const struct collector_report *report, struct error *err
 		return 0;
 	err_set(err, report->unstored.code, "%s; the next successful sweep stores what was counted in the meantime",
 		report->unstored.text);
-	return err_prefix(err, "collect: %" PRIu64 " of %" PRIu64 " sweeps stored", report->sweeps,
-			  report->sweeps_made);
+	return err_prefix(err, "collect: %" PRIu64 " of %" PRIu64 " sweep%s stored", report->sweeps,
+			  report->sweeps_made, text_plural(report->sweeps_made));
 }
 
 /*
@@ -296,7 +296,7 @@ static int collect(const struct collect_options *options, struct local *local, s
 	if (code == 0 && (options->once || options->count) && report.sweeps)
 		code = print_report(options, &report, err);
 	else if (code == 0)
-		log_info("%" PRIu64 " sweeps stored", report.sweeps);
+		log_info("%" PRIu64 " sweep%s stored", report.sweeps, text_plural(report.sweeps));
 	return code == 0 && options->count ? check_stored(&report, err) : code;
 }
 

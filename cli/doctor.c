@@ -148,7 +148,8 @@ static int examine(const struct doctor_options *options, struct capture *capture
 	if (code == 0 && options->capture)
 		code = capture_write(capture, options->capture, err);
 	if (code == 0 && options->capture)
-		log_info("wrote %zu files to %s; unpack it and examine it with ibwire doctor --root %s", capture->files,
+		log_info("wrote %zu file%s to %s; unpack it and examine it with ibwire doctor --root %s",
+			 capture->files, text_plural(capture->files),
 			 options->capture, capture->folder);
 	if (code == 0)
 		code = output_page(page_of(&(struct listing){ &checks, options->problems }), &options->common, NULL,

@@ -9,6 +9,7 @@
 
 #include "analysis/conserve.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
@@ -214,10 +215,10 @@ static void add_events(struct events *events, int64_t wall_us, const struct fabr
 	else
 		snprintf(errors, sizeof(errors), "without errors there");
 	events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, fabric, port->node, port->num,
-		   "%.40s/%u sent %" PRIu64 " packets, %.40s/%u received %" PRIu64 " in %u sweeps: "
-		   "%" PRIu64 " packets, %" PRIu64 " bytes too %s; %s", name, port->num, entry->run.sent.packets,
-		   peer_name, peer->num, entry->run.received.packets, entry->sweeps,
-		   (uint64_t)llabs(result->missing_packets),
+		   "%.40s/%u sent %" PRIu64 " packets, %.40s/%u received %" PRIu64 " in %u sweep%s: "
+		   "%" PRIu64 " packet%s, %" PRIu64 " bytes too %s; %s", name, port->num, entry->run.sent.packets,
+		   peer_name, peer->num, entry->run.received.packets, entry->sweeps, text_plural(entry->sweeps),
+		   (uint64_t)llabs(result->missing_packets), text_plural((uint64_t)llabs(result->missing_packets)),
 		   (uint64_t)llabs(result->missing_words) * COUNTER_WORD_BYTES, missing ? "few" : "many", errors);
 }
 

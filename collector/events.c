@@ -221,7 +221,8 @@ static void report_left_out(struct event_limit *limit, struct events *events, in
 		if (!kind->left_out || (kind->reported_us && now_us - kind->reported_us < EVENT_LIMIT_REPORT_US))
 			continue;
 		events_add(events, wall_us, EVENT_EVENTS_LEFT_OUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "%" PRIu64 " more events of kind %s were suppressed: too many", kind->left_out, kind->kind);
+			   "%" PRIu64 " more event%s of kind %s %s suppressed: too many", kind->left_out,
+			   text_plural(kind->left_out), kind->kind, kind->left_out == 1 ? "was" : "were");
 		kind->left_out = 0;
 		kind->reported_us = now_us;
 	}

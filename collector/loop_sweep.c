@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "collector/collector.h"
 #include "collector/hidden_reset.h"
 #include "collector/lid_verify.h"
@@ -91,7 +92,8 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	details_commit(&collector->details);
 	route_read_commit(&collector->routes);
 	if (collector->events.lost)
-		log_warning("%zu events were lost: out of memory, or too many", collector->events.lost);
+		log_warning("%zu event%s %s lost: out of memory, or too many", collector->events.lost,
+			    text_plural(collector->events.lost), collector->events.lost == 1 ? "was" : "were");
 	events_clear(&collector->events);
 	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;

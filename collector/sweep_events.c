@@ -8,6 +8,7 @@
 #include "analysis/balance.h"
 #include "base/clock.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
@@ -279,7 +280,8 @@ static void report_adaptive(struct events *events, int64_t wall_us, const struct
 	}
 	if (is_first)
 		events_add(events, wall_us, EVENT_ADAPTIVE_ROUTING, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "adaptive routing is on at %u switches and off at %u", switches[ADAPTIVE_ON],
+			   "adaptive routing is on at %u switch%s and off at %u", switches[ADAPTIVE_ON],
+			   switches[ADAPTIVE_ON] == 1 ? "" : "es",
 			   switches[ADAPTIVE_OFF]);
 }
 

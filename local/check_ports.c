@@ -231,8 +231,8 @@ void check_rate(struct checks *checks)
 		known += find_supported(checks, hca, port->num) != NULL;
 	}
 	if (good + bad < active)
-		check_add(checks, CHECK_SKIP, "", NULL, "the rate of %u active ports is not known",
-			  active - good - bad);
+		check_add(checks, CHECK_SKIP, "", NULL, "the rate of %u active port%s is not known",
+			  active - good - bad, text_plural(active - good - bad));
 	if (good)
 		check_add(checks, CHECK_PASS, "", NULL, "%u%s active port%s at %s", good, bad ? " other" : "",
 			  good == 1 ? "" : "s", known >= good ? "the highest rate that the port supports" :
@@ -322,7 +322,8 @@ void check_lid(struct checks *checks)
 			good++;
 	}
 	if (unknown)
-		check_add(checks, CHECK_SKIP, "", NULL, "LIDs of %u ports are not known", unknown);
+		check_add(checks, CHECK_SKIP, "", NULL, "LIDs of %u port%s are not known", unknown,
+			  text_plural(unknown));
 	if (good)
 		check_add(checks, CHECK_PASS, "", NULL, "%u port%s with a LID and a subnet manager", good,
 			  good == 1 ? " is configured" : "s are configured");
@@ -478,8 +479,9 @@ static void add_flow_control(struct checks *checks, const struct local_hca *hca,
 		text_appendf(&text, ", %" PRIu64 " frames received, %" PRIu64 " sent", flow.pause_rx_frames,
 			     flow.pause_tx_frames);
 	if (local_counter_known(counters, LOCAL_ECN_MARKED))
-		text_appendf(&text, "; ECN: %" PRIu64 " packets marked, CNPs %" PRIu64 " sent, %" PRIu64 " received",
-			     counters->values[LOCAL_ECN_MARKED], counters->values[LOCAL_CNP_SENT],
+		text_appendf(&text, "; ECN: %" PRIu64 " packet%s marked, CNPs %" PRIu64 " sent, %" PRIu64 " received",
+			     counters->values[LOCAL_ECN_MARKED], text_plural(counters->values[LOCAL_ECN_MARKED]),
+			     counters->values[LOCAL_CNP_SENT],
 			     counters->values[LOCAL_CNP_RECEIVED]);
 	if (flow.pfc_known && flow.pfc_enabled && flow.pause_known && (flow.pause_rx || flow.pause_tx))
 		check_add(checks, CHECK_WARN, name, "switch global pause off: ethtool -A NAME rx off tx off",

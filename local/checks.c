@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "local/capture.h"
 
 enum { VARIABLES_MOST = 1 << 16 };
@@ -319,7 +320,8 @@ static void add_problems(struct checks *checks)
 		check_add(checks, CHECK_WARN, "", "values of this file are not known; check the tree", "%s",
 			  root->problems[i]);
 	if (root->problem_count > shown)
-		check_add(checks, CHECK_WARN, "", NULL, "%u more files cannot be used", root->problem_count - shown);
+		check_add(checks, CHECK_WARN, "", NULL, "%u more file%s cannot be used", root->problem_count - shown,
+			  text_plural(root->problem_count - shown));
 }
 
 static bool has_name(const char *list, const char *name)

@@ -140,7 +140,8 @@ static void put_tier(const struct balance_report *report, struct result *table, 
 			   balance_amounts_most(amounts, count));
 	}
 	if (i < count)
-		result_note(table, "and %zu more switches of tier %u with lower load (--all)", count - i, tier);
+		result_note(table, "and %zu more switch%s of tier %u with lower load (--all)", count - i,
+			    count - i == 1 ? "" : "es", tier);
 }
 
 /* One bar per HCA of a host. */
@@ -184,7 +185,8 @@ static void put_hosts(const struct balance_report *report, struct result *table,
 		text_done(&bars);
 	}
 	if (i < count || idle)
-		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
+		result_note(table, "and %zu more host%s with lower imbalance, %zu idle (--all)", count - i,
+			    text_plural(count - i), idle);
 }
 
 static void put_all(struct result *table, const void *ctx)

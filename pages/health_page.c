@@ -349,9 +349,9 @@ void health_append_summary(const struct moment *moment, const struct health_filt
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
 	if (!filter->all && !filter->is_page && severities[FINDING_INFO] + known + drained + explained)
 		text_append(&text, " (--all shows them)");
-	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded", text_chars(&text),
+	text_appendf(ret, "%s; sweep %s, %" PRIu32 " of %" PRIu32 " port%s responded", text_chars(&text),
 		     when_format_age(moment->reference_us, sweep->wall_us, age), sweep->ports_answered,
-		     sweep->ports_polled);
+		     sweep->ports_polled, text_plural(sweep->ports_polled));
 	ret->failed |= text_failed(&text);
 	text_done(&text);
 }

@@ -190,8 +190,8 @@ static void add_groups(const struct subject_facts *facts, uint32_t node, struct 
 			continue;
 		fields[count++] = (struct page_field){
 			.name = "group", .id = i + UINT64_C(1), .number = TARGET_GROUP,
-			.value = page_print(page, "%s: %u links of %u built", group_name(facts, group, page),
-					    group->count, group->built),
+			.value = page_print(page, "%s: %u link%s of %u built", group_name(facts, group, page),
+					    group->count, text_plural(group->count), group->built),
 		};
 	}
 	if (count)
@@ -346,10 +346,11 @@ void subject_add_fabric(const struct subject_facts *facts, const struct fabric_s
 		.kind = PAGE_NOTE, .in = PAGE_TEXT, .state = PAGE_INFO,
 		.note = page_print(page, "The fabric at %s", when_format_local(sweep->wall_us, at)) });
 	summary_append_nodes(summary, &text);
-	text_appendf(&text, "; %" PRIu32 " links, ", summary->links);
+	text_appendf(&text, "; %" PRIu32 " link%s, ", summary->links, text_plural(summary->links));
 	summary_append_links(summary, &text);
-	page_add_note(page, PAGE_TEXT, false, "%s; %" PRIu32 " ports, %" PRIu32 " of them down, %" PRIu32 " unused",
-		      page_keep(page, &text), summary->ports, summary->ports_down, summary->ports_unused);
+	page_add_note(page, PAGE_TEXT, false, "%s; %" PRIu32 " port%s, %" PRIu32 " of them down, %" PRIu32 " unused",
+		      page_keep(page, &text), summary->ports, text_plural(summary->ports), summary->ports_down,
+		      summary->ports_unused);
 	for (uint32_t i = 0; i < fabric_of(facts)->port_count; i++) {
 		const struct port_facts port = subject_port(facts, i);
 
@@ -358,13 +359,15 @@ void subject_add_fabric(const struct subject_facts *facts, const struct fabric_s
 	page_add_note(page, PAGE_TEXT, false, "hosts TX %s, RX %s; errors %s",
 		      rate_format(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
 		      rate_format(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), errors_text(page, errors));
-	page_add_note(page, PAGE_TEXT, false, "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %"
-		      PRIu64 " unanswered", sweep->ports_polled, sweep->ports_planned, sweep->ports_answered,
+	page_add_note(page, PAGE_TEXT, false, "the sweep polled %u of %u port%s, %u responded; %" PRIu64 " MADs sent, %"
+		      PRIu64 " unanswered", sweep->ports_polled, sweep->ports_planned,
+		      text_plural(sweep->ports_planned), sweep->ports_answered,
 		      sweep->mads_sent, sweep->mads_timed_out);
 	if (shape) {
-		page_add_note(page, PAGE_TEXT, false, "%s, %u tier%s, %zu hosts, %zu rails",
+		page_add_note(page, PAGE_TEXT, false, "%s, %u tier%s, %zu host%s, %zu rail%s",
 			      shape_kind_name(shape->kind), shape->tier_count, shape->tier_count == 1 ? "" : "s",
-			      shape->host_count, shape->rail_count);
+			      shape->host_count, text_plural(shape->host_count), shape->rail_count,
+			      text_plural(shape->rail_count));
 		page_add_note(page, PAGE_TEXT, true, "%s", shape->reason);
 	}
 	for (int word = 0; word < STATUS_COUNT; word++)

@@ -7,6 +7,7 @@
 #include "analysis/ber.h"
 #include "analysis/metric.h"
 #include "analysis/rate.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
@@ -84,8 +85,9 @@ static void add_group(const struct subject_facts *facts, uint32_t index, struct 
 		for (uint32_t i = group->first; facts->routes == ROUTES_READ && i < group->first + group->count; i++)
 			sum += facts->lids[fabric->ports[shape->members[i]].num];
 		mean = group->count ? sum / group->count : 0;
-		field = add_field(fields, "group", page_print(page, "%s: %u links of %u built",
+		field = add_field(fields, "group", page_print(page, "%s: %u link%s of %u built",
 							      group_name(facts, group, page), group->count,
+							      text_plural(group->count),
 							      group->built));
 		field->id = of + UINT64_C(1);
 		field->number = TARGET_GROUP;
@@ -95,11 +97,11 @@ static void add_group(const struct subject_facts *facts, uint32_t index, struct 
 		return;
 	if (facts->routes == ROUTES_READ && mean > 0)
 		add_field(fields, "routes",
-			  page_print(page, "%u LIDs routed through this port, %.1f per member of the group on average",
-				     facts->lids[port->num], mean));
+			  page_print(page, "%u LID%s routed through this port, %.1f per member of the group on average",
+				     facts->lids[port->num], text_plural(facts->lids[port->num]), mean));
 	else if (facts->routes == ROUTES_READ)
-		add_field(fields, "routes", page_print(page, "%u LIDs routed through this port",
-						       facts->lids[port->num]));
+		add_field(fields, "routes", page_print(page, "%u LID%s routed through this port",
+						       facts->lids[port->num], text_plural(facts->lids[port->num])));
 	else
 		add_field(fields, "routes", facts->routes == ROUTES_UNKNOWN ? "forwarding table of the switch unknown" :
 									      "reading the forwarding table ...");

@@ -135,7 +135,9 @@ class Finished:
 
 
 # Every output of ibwire that a test reads is searched for a plural after 1: "1 switches", "1 of them have".
-PLURAL = re.compile(r"(?<![\w.,:/-])1 (?:of (?:them|these|which) have|have|are|were|[A-Za-z]*[a-rt-z]s)\b(?!/)")
+PLURAL = re.compile(r"(?<![\w.,:/-])1 (?:of (?:them|these|which) have|have|are|were|"
+                    r"(?:(?:HCA|aggregation|active|more|other|busy|idle|linked|known|uplink|different|separate) )*[A-Za-z]*[a-rt-z]s)"
+                    r"\b(?!/)")
 # Words that end in s and are no plural, and units of a count that is written as a number.
 NO_PLURAL = re.compile(r"1 (?:[a-z]*(?:does|responds)|has|is|was|its|ms|us|bps|GPUs? ranks|as|plus|minus|address|process|less|bus|status|us)$")
 outputs, wrong_plurals = [], set()

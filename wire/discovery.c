@@ -395,7 +395,7 @@ static void log_messages(const struct discovery *discovery)
 		line += len + (line[len] == '\n');
 	}
 	if (lines > LINES_LOGGED)
-		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
+		log_warning("discovery: %zu more line%s", lines - LINES_LOGGED, text_plural(lines - LINES_LOGGED));
 }
 
 /* After a result, an abnormal end of the helper is logged. */

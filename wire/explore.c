@@ -484,9 +484,9 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	}
 	survey_take_notes(&explore.survey, notes);
 	if (cut)
-		text_appendf(notes, "incomplete at its deadline: %" PRIu64 " queries of nodes and %" PRIu64 " nodes "
+		text_appendf(notes, "incomplete at its deadline: %" PRIu64 " queries of nodes and %" PRIu64 " node%s "
 			     "behind live ports have no response (--discovery-deadline)\n",
-			     explore.lost, explore.silent);
+			     explore.lost, explore.silent, text_plural(explore.silent));
 	/* With a result, do not wait for late responses. */
 	while (code < 0 && engine_listen(explore.engine, 20))
 		;

@@ -161,7 +161,8 @@ static void append_missing(const struct shape *shape, const struct balance_resul
 		append_ports(shape, result, true, text);
 		text_append(text, "); the other links carry the load");
 	} else {
-		text_appendf(text, "the group has %u links, most comparable groups have %u", group->count,
+		text_appendf(text, "the group has %u link%s, most comparable groups have %u", group->count,
+			     text_plural(group->count),
 			     group->built);
 	}
 }

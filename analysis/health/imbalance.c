@@ -11,6 +11,7 @@
 
 #include "analysis/health/state.h"
 #include "base/array.h"
+#include "base/text.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
@@ -92,7 +93,9 @@ static void describe(struct health *health, struct health_open_finding *open, co
 		snprintf(reason, sizeof(reason), "this switch " TENSE("follows its table while its peers route",
 			 "followed its table while its peers routed") " adaptively");
 	else
-		snprintf(reason, sizeof(reason), "%u LIDs " TENSE("are", "were") " routed through it%s", hot->lids,
+		snprintf(reason, sizeof(reason), hot->lids == 1 ?
+			 "%u LID " TENSE("is", "was") " routed through it%s" :
+			 "%u LIDs " TENSE("are", "were") " routed through it%s", hot->lids,
 			 result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
 	health_text(open, "port %u " TENSE("carries", "carried") " %.0f %% of the traffic %s over %u links (fair share "
 		    "%.0f %%); %s", port->num, measured, result->direction == BALANCE_XMIT ? "sent" : "received",

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "analysis/health/state.h"
 
 /* The isolated HCAs of a host. */
@@ -302,9 +303,9 @@ static void hold_switches(struct health *health, const struct health_node *root)
 	health_duration(down_us, since);
 	if (cluster.switches > 1 || cluster.hosts)
 		health_text(open,
-			    "all links of %s " TENSE("have", "had") " been down for %s (threshold %lld s); %u switches "
-			    "and %u hosts failed together", cluster.lead->name, since, limit_s, cluster.switches,
-			    cluster.hosts);
+			    "all links of %s " TENSE("have", "had") " been down for %s (threshold %lld s); %u switch%s "
+			    "and %u host%s failed together", cluster.lead->name, since, limit_s, cluster.switches,
+			    cluster.switches == 1 ? "" : "es", cluster.hosts, text_plural(cluster.hosts));
 	else
 		health_text(open, "all links of %s " TENSE("have", "had") " been down for %s (threshold %lld s); its "
 			    "neighbors " TENSE("are", "were") " up",
@@ -477,9 +478,9 @@ static void hold_host(struct health *health, const struct health_host *host)
 			    hcas.cabled, host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
 		health_number(open, "down_s", (double)down_us / SECOND_US);
 	} else if (host->down) {
-		health_text(open, "all %u HCAs of %s went down together %s ago: it "
+		health_text(open, "all %u HCA%s of %s went down together %s ago: it "
 			    TENSE("restarts, or is powered off", "restarted, or was powered off"),
-			    hcas.cabled, host->name, since);
+			    hcas.cabled, text_plural(hcas.cabled), host->name, since);
 	} else {
 		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,
 			    hcas.cabled);

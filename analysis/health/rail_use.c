@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "analysis/health/state.h"
 #include "fabric/shape.h"
 
@@ -131,8 +132,9 @@ static void hold_imbalance(struct health *health, const struct health_port *port
 
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
-		    TENSE("carries", "carried") " %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts "
-		    "that use the same rails (threshold: %.0f %% difference)", own, bits(in_use->active) - 1, host,
+		    TENSE("carries", "carried") " %.0f %% of the load of the other %u rail%s of %s; %.0f %% on hosts "
+		    "that use the same rails (threshold: %.0f %% difference)", own, bits(in_use->active) - 1,
+		    text_plural(bits(in_use->active) - 1), host,
 		    100 * others, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
 	health_number(open, "of_other_rails_percent", own);
 	health_number(open, "like_hosts_percent", 100 * others);
@@ -443,8 +445,11 @@ static void check_miswired(struct health *health, void *state)
 			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING,
 			.port = health->port_of[wrong->port], .link = true,
 			.cause = ports > 1 ? "swapped" : "cabling" });
-		health_text(open, "rail %s " TENSE("is", "was") " cabled to %.100s, a leaf of rail %s; %u HCAs of this "
-			    "host " TENSE("are", "were") " miswired",
+		health_text(open, ports == 1 ?
+			    "rail %s " TENSE("is", "was") " cabled to %.100s, a leaf of rail %s; %u HCA of this host "
+			    TENSE("is", "was") " miswired" :
+			    "rail %s " TENSE("is", "was") " cabled to %.100s, a leaf of rail %s; %u HCAs of this host "
+			    TENSE("are", "were") " miswired",
 			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, shape->fabric->names.shown[wrong->leaf],
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);

@@ -7,6 +7,7 @@
 
 #include "analysis/nccl/check.h"
 #include "base/err.h"
+#include "base/text.h"
 
 const char *nccl_fabric_name(enum nccl_fabric fabric)
 {
@@ -79,11 +80,6 @@ static void wire_text(const struct nccl_check *check, char *ret, size_t size)
 		len += (size_t)snprintf(ret + len, size - len, ", evenness %.2f", even);
 	if (check->counted < check->hosts)
 		snprintf(ret + len, size - len, ", on %zu of %zu hosts", check->counted, check->hosts);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 /* "NCCL 2.19.3" or "RCCL 2.20.5", without the version of CUDA. */
@@ -182,7 +178,7 @@ static void summary_without_network(struct nccl_check *check, const char *librar
 			       apart || log->ranks ? "" : ", if there are ranks on other hosts", reason);
 	else if (together)
 		line_add(check, NCCL_OK, "%s reports ranks on one host only and uses no network"
-			 " (it lists %zu HCA%s, %s)", library, check->rail_count, plural(check->rail_count),
+			 " (it lists %zu HCA%s, %s)", library, check->rail_count, text_plural(check->rail_count),
 			 nccl_fabric_name(check->fabric));
 	else if (log->torn_connections)
 		nccl_check_add(check, NCCL_WARN, "let each process write a file of its own: "
@@ -222,8 +218,9 @@ static void summary(struct nccl_check *check)
 
 		nccl_check_add(check, nothing ? NCCL_FAIL : NCCL_OK, nothing ? FIX_PORTS : NULL,
 			       "%s reports %zu HCA%s per host (%s) on %zu host%s %s%s",
-			       library, check->used_rails, plural(check->used_rails), nccl_fabric_name(check->fabric),
-			       check->hosts, plural(check->hosts), !check->staged ? "with GDRDMA" :
+			       library, check->used_rails, text_plural(check->used_rails),
+			       nccl_fabric_name(check->fabric),
+			       check->hosts, text_plural(check->hosts), !check->staged ? "with GDRDMA" :
 			       log->net_direct ? "partly with GDRDMA" : "without GDRDMA", wire);
 		if (log->net_tcp)
 			nccl_check_add(check, NCCL_FAIL, fix, "%llu of %llu connections use TCP (NET/Socket)%s",
@@ -248,7 +245,7 @@ static void contents(struct nccl_check *check)
 	size_t len = 0;
 
 	if (log->channels)
-		snprintf(list, sizeof(list), "%u channel%s; ", log->channels, plural(log->channels));
+		snprintf(list, sizeof(list), "%u channel%s; ", log->channels, text_plural(log->channels));
 	if (log->net_connections || inside)
 		line_add(check, NCCL_OK, "%sconnections: %llu network, %llu of these with GDRDMA, %llu P2P,"
 			 " %llu shared memory", list, (unsigned long long)log->net_connections,
@@ -326,7 +323,8 @@ static void rails_check(struct nccl_check *check)
 	else if (unused_count && check->fabric != NCCL_TCP)
 		nccl_check_add(check, NCCL_WARN, "select the rails of the job with NCCL_IB_HCA; if these are rails, "
 			       "check their distance to the GPUs (nvidia-smi topo -m)",
-			       "NCCL lists %u HCA%s without any connection: %s", unused_count, plural(unused_count),
+			       "NCCL lists %u HCA%s without any connection: %s", unused_count,
+			       text_plural(unused_count),
 			       unused);
 	if (foreign_count)
 		line_add(check, NCCL_NOTE, "ports that NCCL has no connection on moved data: %s", foreign);
@@ -430,7 +428,7 @@ static enum nccl_severity speed_check(const struct nccl_check *check, const stru
 	if (!judged || !rails || (check->fabric != NCCL_INFINIBAND && check->fabric != NCCL_ROCE) ||
 	    carried >= SHARE_WARN * references[1].gb_per_s * (double)rails)
 		return NCCL_OK;
-	len += (size_t)snprintf(ret, size, "; usual with %zu rail%s:", rails, plural(rails));
+	len += (size_t)snprintf(ret, size, "; usual with %zu rail%s:", rails, text_plural(rails));
 	for (size_t i = 0; i < sizeof(references) / sizeof(references[0]) && len < size; i++)
 		len += (size_t)snprintf(ret + len, size - len, "%s %s %.0f", i ? "," : "", references[i].rate,
 					references[i].gb_per_s * (double)rails / rails_share(test));
@@ -474,8 +472,9 @@ static void test_check(struct nccl_check *check, const struct nccl_test *test, u
 	if (test->group_count > 1)
 		snprintf(parts, sizeof(parts), " in %zu groups", test->group_count);
 	if (test->all.ranks)
-		snprintf(ranks, sizeof(ranks), "%u rank%s on %u host%s%s", test->all.ranks, plural(test->all.ranks),
-			 test->all.hosts, plural(test->all.hosts), parts);
+		snprintf(ranks, sizeof(ranks), "%u rank%s on %u host%s%s", test->all.ranks,
+			 text_plural(test->all.ranks),
+			 test->all.hosts, text_plural(test->all.hosts), parts);
 	if (bytes)
 		snprintf(wire, sizeof(wire), "at least %s", amount((double)bytes).text);
 	else
@@ -490,7 +489,7 @@ static void test_check(struct nccl_check *check, const struct nccl_test *test, u
 		nccl_check_add(check, severity, test->wrong ? FIX_WRONG : slow ? FIX_SLOW :
 			       severity > NCCL_NOTE ? FIX_CUT : NULL,
 			       "%s, %s, %u row%s: best busbw %.1f GB/s at %s%s; %s on the wire%s%s%s",
-			       nccl_test_name(test), ranks, test->row_count, plural(test->row_count),
+			       nccl_test_name(test), ranks, test->row_count, text_plural(test->row_count),
 			       test->best.busbw_gb_per_s, amount((double)test->best.size_bytes).text, line_rate, wire,
 			       test->wrong ? "; wrong values" : "", test->below_minimum ?
 			       "; the mean busbw is below that of NCCL_TESTS_MIN_BW" : "",
@@ -550,7 +549,7 @@ int nccl_check(const struct nccl_log *log, const struct nccl_port *ports, size_t
 			       "with the wire", log->hosts[0].name);
 	if (check.unknown)
 		line_add(&check, NCCL_NOTE, "%zu port%s of the job could not be read or were reset: sums are at least"
-			 " these", check.unknown, plural(check.unknown));
+			 " these", check.unknown, text_plural(check.unknown));
 	fabric_named(&check);
 	rails_check(&check);
 	mixed_check(&check);

@@ -6,11 +6,7 @@
 
 #include "analysis/nccl/check.h"
 #include "analysis/nccl/input.h"
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
+#include "base/text.h"
 
 /* A name in a torn message may be another one than NCCL printed. */
 static bool is_named(const struct nccl_check *check, enum nccl_place place, const char *name)
@@ -80,7 +76,8 @@ static void problem_check(struct nccl_check *check, size_t at)
 	names_text(check, at, names, sizeof(names));
 	if (problem->kind == NCCL_COMPLETION)
 		nccl_check_add(check, NCCL_FAIL, status->fix,
-			       "%u failed work request%s, status %d (%s)%s: %s", problem->count, plural(problem->count),
+			       "%u failed work request%s, status %d (%s)%s: %s", problem->count,
+			       text_plural(problem->count),
 			       problem->status, status->text, names, problem->text);
 	else
 		nccl_check_add(check, severity_of(check, problem), problem->known ? problem->known->fix :
@@ -125,7 +122,7 @@ static void overdue_check(struct nccl_check *check)
 			       PRIu64 " rank%s wait%s in %s (SeqNum %"
 			       PRIu64 ")", last->rank, last->ranks > 1 ? " and others" : "", last->operation,
 				       last->sequence,
-			       most->ranks, plural(most->ranks), most->ranks == 1 ? "s" : "", most->operation,
+			       most->ranks, text_plural(most->ranks), most->ranks == 1 ? "s" : "", most->operation,
 			       most->sequence);
 	}
 }

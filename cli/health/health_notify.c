@@ -225,7 +225,8 @@ void notify_close(struct notify *notify)
 		waitpid(notify->pid, NULL, 0);
 	}
 	if (notify->count)
-		log_warning("%s: stopped with %zu changes not delivered", notify->option, notify->count);
+		log_warning("%s: stopped with %zu change%s not delivered", notify->option, notify->count,
+			    text_plural(notify->count));
 	while (notify->count)
 		drop_first(notify);
 	free(notify->url);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "fabric/name_map.h"
@@ -71,8 +72,8 @@ void options_warn_damage(size_t count, const char *first)
 	static _Thread_local bool warned; /* commands read the same samples several times */
 
 	if (count && !warned)
-		log_warning("the database is damaged: %zu packs of samples are unreadable and omitted (%s); "
-			"see: ibwire db check", count, first);
+		log_warning("the database is damaged: %zu pack%s of samples %s unreadable and omitted (%s); "
+			"see: ibwire db check", count, text_plural(count), count == 1 ? "is" : "are", first);
 	warned |= count > 0;
 }
 

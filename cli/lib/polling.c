@@ -93,7 +93,7 @@ int polling_keys(struct polling *polling, uint64_t own_guid, struct keys **ret, 
 			log_warning("%s/%s: %s: %s", polling->security_keys, file->name, line, file->why);
 	}
 	keys_pick(*ret, own_guid, &different);
-	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
+	log_info("M_Keys of %zu port%s loaded", keys_count(*ret), text_plural(keys_count(*ret)));
 	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc")) {
 		log_info("%zu different M_Keys: the explorer discovers the fabric, because libibnetdisc would send "
 			 "one key to all nodes", different);

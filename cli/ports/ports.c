@@ -7,6 +7,7 @@
 #include "analysis/rate.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
@@ -185,8 +186,12 @@ static void note_rows(struct result *result, const struct moment *moment, const 
 			result_note(result, "window: %s%s", window, moment->since_reset ? MOMENT_SINCE_RESET : "");
 		result_none(result, "no port errors in %s", window);
 	} else if (rows->hidden) {
-		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
-		result_none(result, "%zu ports, none of which was ever up; --all shows them", rows->hidden);
+		bool one = rows->hidden == 1;
+
+		result_note(result, one ? "%zu port that was never up hidden; --all shows it" :
+			    "%zu ports that were never up hidden; --all shows them", rows->hidden);
+		result_none(result, one ? "%zu port, which was never up; --all shows it" :
+			    "%zu ports, none of which was ever up; --all shows them", rows->hidden);
 	} else {
 		result_none(result, "the selection has no port with counters");
 	}
@@ -202,7 +207,8 @@ static int print_details(const struct moment *moment, const struct options *opti
 	for (size_t i = 0; i < rows->count && (!own->top || i < (size_t)own->top); i++)
 		port_details_put_rows(result, moment, &rows->details, &rows->views[i], &zeros);
 	if (zeros)
-		result_note(result, "%zu counters with value 0 hidden; --format json has them", zeros);
+		result_note(result, "%zu counter%s with value 0 hidden; --format json has them", zeros,
+			    text_plural(zeros));
 	note_peer(result, moment, rows);
 	note_rows(result, moment, own, rows);
 	return output_end(result, 0, err);

@@ -129,13 +129,16 @@ static void report(const struct push_target *target, int64_t begin_us)
 {
 	double seconds = (double)(clock_boottime_us(clock_system()) - begin_us) / 1e6;
 
-	log_info("%llu samples in %llu batch%s to %s in %.3f s: %.0f samples/s, %.1f bytes per sample; "
-		 "%llu samples rejected, %llu attempts failed",
-		 (unsigned long long)target->samples, (unsigned long long)target->batches,
+	log_info("%llu sample%s in %llu batch%s to %s in %.3f s: %.0f samples/s, %.1f bytes per sample; "
+		 "%llu sample%s rejected, %llu attempt%s failed",
+		 (unsigned long long)target->samples, text_plural(target->samples),
+		 (unsigned long long)target->batches,
 		 target->batches == 1 ? "" : "es", target->shown, seconds,
 		 (double)target->samples / (seconds > 0 ? seconds : 1),
 		 target->samples ? (double)target->bytes / (double)target->samples : 0,
-		 (unsigned long long)target->samples_rejected, (unsigned long long)target->attempts_failed);
+		 (unsigned long long)target->samples_rejected,
+		 text_plural((unsigned long long)target->samples_rejected), (unsigned long long)target->attempts_failed,
+		 text_plural((unsigned long long)target->attempts_failed));
 }
 
 /* Until a stop or reload is requested; with --once until every stored sweep is acknowledged. */

@@ -15,11 +15,6 @@
 /* Maximum entries per list; JSON and CSV have all. */
 #define LIST_MAX 40
 
-static const char *plural(size_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 static void append_rate(struct text *text, uint64_t bits_per_s)
 {
 	if (bits_per_s >= 10000000000000ULL)
@@ -36,7 +31,7 @@ static void append_hosts(const struct topology *topology, struct text *text)
 
 	for (size_t i = 0; i < shape->host_count; i++)
 		classes[shape->hosts[i].class]++;
-	text_appendf(text, "%zu host%s", shape->host_count, plural(shape->host_count));
+	text_appendf(text, "%zu host%s", shape->host_count, text_plural(shape->host_count));
 	for (size_t i = 0; i < CLASS_COUNT; i++) {
 		if (!classes[i])
 			continue;
@@ -61,7 +56,7 @@ static void append_tiers(const struct topology *topology, struct text *text)
 		if (sums->boxes < sums->switches)
 			text_appendf(text, " in %u box%s", sums->boxes, sums->boxes == 1 ? "" : "es");
 		if (sums->links_up)
-			text_appendf(text, ", %u link%s up", sums->links_up, plural(sums->links_up));
+			text_appendf(text, ", %u link%s up", sums->links_up, text_plural(sums->links_up));
 		if (sums->links_up_active < sums->links_up)
 			text_appendf(text, " (%u not active)", sums->links_up - sums->links_up_active);
 		if (sums->up_bits_per_s) {
@@ -100,10 +95,10 @@ static void append_rails(const struct topology *topology, struct text *text)
 
 		for (j = i + 1; j < shape->rail_count && shape->rails[j].class == first->class; j++)
 			;
-		text_appendf(text, "%zu %s rail%s:", j - i, node_class_name(first->class), plural(j - i));
+		text_appendf(text, "%zu %s rail%s:", j - i, node_class_name(first->class), text_plural(j - i));
 		for (; i < j; i++)
 			text_appendf(text, "%s %s (%u HCA port%s, %u %s)", shape->rails + i == first ? "" : ",",
-				     shape->rails[i].name, shape->rails[i].count, plural(shape->rails[i].count),
+				     shape->rails[i].name, shape->rails[i].count, text_plural(shape->rails[i].count),
 				     shape->rails[i].leaves, shape->rails[i].leaves == 1 ? "leaf" : "leaves");
 		text_append(text, "\n");
 	}
@@ -352,9 +347,9 @@ static struct kind kind_of(const struct topology *topology, uint32_t node)
 static void append_kind(struct text *text, const struct kind *kind)
 {
 	if (kind->hosts)
-		text_appendf(text, "  %u HCA%s", kind->hosts, plural(kind->hosts));
+		text_appendf(text, "  %u HCA%s", kind->hosts, text_plural(kind->hosts));
 	if (kind->routers)
-		text_appendf(text, "  %u router%s", kind->routers, plural(kind->routers));
+		text_appendf(text, "  %u router%s", kind->routers, text_plural(kind->routers));
 	if (kind->down)
 		text_appendf(text, "  %u down", kind->down);
 	if (kind->up)

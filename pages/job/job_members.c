@@ -7,6 +7,7 @@
 
 #include "analysis/rate.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/host_set.h"
 #include "fabric/names.h"
@@ -387,9 +388,9 @@ static int note_inexact(struct job_report *report, struct error *err)
 
 	for (size_t i = 0; i < report->port_count; i++)
 		count += !job_is_exact(&report->ports[i].sum) && !report->ports[i].unused;
-	return count ? job_note(report, err, "%zu of %zu ports not exactly known (counters reset, saturated or not "
+	return count ? job_note(report, err, "%zu of %zu port%s not exactly known (counters reset, saturated or not "
 				"read); they and their hosts are left out of comparisons", count,
-				report->port_count) : 0;
+				report->port_count, text_plural(report->port_count)) : 0;
 }
 
 /* Hosts without traffic are left out of a job that is not limited to hosts. */

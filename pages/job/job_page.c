@@ -141,7 +141,8 @@ static const char *hosts_note(const struct job_report *report, struct page *page
 	else
 		text_appendf(&text, "%.160s%s", job_shown(report->job.hosts, hosts, sizeof(hosts)),
 			     strlen(report->job.hosts) > 160 ? "..." : "");
-	text_appendf(&text, ", %zu HCA ports on %u %s, %zu rail%s", report->port_count, report->leaf_count,
+	text_appendf(&text, ", %zu HCA port%s on %u %s, %zu rail%s", report->port_count,
+		     text_plural(report->port_count), report->leaf_count,
 		     report->leaf_count == 1 ? "leaf" : "leaves", report->rail_count,
 		     report->rail_count == 1 ? "" : "s");
 	if (report->other_count)
@@ -216,8 +217,10 @@ static void add_routing(const struct job_report *report, struct page_field *ret,
 			       off, report->adaptive_inferred ?
 			       page_print(page, " (%u inferred from the load)", report->adaptive_inferred) : "",
 			       unknown, report->routes_known ? "known" : "unknown",
-			       report->aggregation_nodes ? page_print(page, "SHARP: %u aggregation nodes",
-								      report->aggregation_nodes) : "no SHARP nodes");
+			       report->aggregation_nodes ? page_print(page, "SHARP: %u aggregation node%s",
+								      report->aggregation_nodes,
+								      text_plural(report->aggregation_nodes)) :
+			       "no SHARP nodes");
 }
 
 static void add_errors(const struct job_report *report, struct page_field *ret, struct page *page)

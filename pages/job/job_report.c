@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "facts/port_facts.h"
@@ -238,8 +239,9 @@ int job_report_compute(struct reader *reader, const struct job *job, const struc
 	if (code == 0 && report->fabric)
 		code = evaluate(&work, err);
 	if (code == 0 && work.damage.count)
-		code = job_note(report, err, "%zu packs of samples are unreadable and left out; see: ibwire db check",
-				work.damage.count);
+		code = job_note(report, err, "%zu pack%s of samples %s unreadable and left out; see: ibwire db check",
+				work.damage.count, text_plural(work.damage.count),
+				work.damage.count == 1 ? "is" : "are");
 	if (code == 0)
 		code = job_judge(report, err);
 	work_done(&work);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "facts/cells.h"
 #include "pages/job/job_work.h"
@@ -142,7 +143,8 @@ static void put_rails(struct result *result, const void *ctx)
 	for (size_t i = 0; i < count; i++)
 		put_rail(part->report, result, &part->report->rails[i]);
 	if (count < part->report->rail_count)
-		result_note(result, "%zu more rails: --all", part->report->rail_count - count);
+		result_note(result, "%zu more rail%s: --all", part->report->rail_count - count,
+			    text_plural(part->report->rail_count - count));
 }
 
 void job_add_rails(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -242,7 +244,8 @@ static void put_hosts(struct result *result, const void *ctx)
 				shown++;
 			}
 	if (!all && odd)
-		result_note(result, "standing out: %zu of %zu hosts; every host: --all", odd, report->host_count);
+		result_note(result, "standing out: %zu of %zu host%s; every host: --all", odd, report->host_count,
+			    text_plural(report->host_count));
 	else if (!all)
 		result_none(result, "none of %zu hosts stands out; every host: --all", report->host_count);
 }

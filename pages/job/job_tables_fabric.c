@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "facts/cells.h"
@@ -124,8 +125,8 @@ static void put_groups(struct result *result, const void *ctx)
 		if (!brief || (group_stands_out(&report->groups[i]) && shown++ < GROUPS_MOST))
 			put_group(report, result, &report->groups[i]);
 	if (brief && odd)
-		result_note(result, "standing out: %zu of %zu active groups of uplinks; every group: --all", odd,
-			    active);
+		result_note(result, "standing out: %zu of %zu active group%s of uplinks; every group: --all", odd,
+			    active, text_plural(active));
 	else if (brief)
 		result_none(result, "none of %zu active groups of uplinks stands out; every group: --all", active);
 }
@@ -298,7 +299,9 @@ static void put_findings(struct result *result, const void *ctx)
 	}
 	result_none(result, "No finding was open during the job.");
 	if (shown < report->finding_count)
-		result_note(result, "%zu more findings were open during the job: --all", report->finding_count - shown);
+		result_note(result, "%zu more finding%s %s open during the job: --all", report->finding_count - shown,
+			    text_plural(report->finding_count - shown),
+			    report->finding_count - shown == 1 ? "was" : "were");
 }
 
 void job_add_findings(const struct job_report *report, bool all, unsigned in, struct page *page)
@@ -337,7 +340,8 @@ static void put_events(struct result *result, const void *ctx)
 	}
 	result_none(result, "No link or route changed during the job.");
 	if (shown < report->event_count || report->events_left_out)
-		result_note(result, "%zu more changes%s", report->event_count - shown + report->events_left_out,
+		result_note(result, "%zu more change%s%s", report->event_count - shown + report->events_left_out,
+			    text_plural(report->event_count - shown + report->events_left_out),
 			    shown < report->event_count ? ": --all" : "");
 }
 

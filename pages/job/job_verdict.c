@@ -8,6 +8,7 @@
 
 #include "analysis/rate.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "collector/events.h"
 #include "export/result.h"
@@ -58,7 +59,7 @@ static bool is_unknown(struct judging *judging)
 			   "database has neither both of its snapshots nor sweeps of a collector of its time");
 	else if (report->port_count && !report->total.known)
 		judge_line(judging, JOB_VERDICT_UNKNOWN, FINDING_WARNING, "nothing is known of its traffic: none of "
-			   "the %zu ports of its hosts was read", report->port_count);
+			   "the %zu port%s of its hosts was read", report->port_count, text_plural(report->port_count));
 	return report->verdict_count;
 }
 
@@ -76,8 +77,9 @@ static bool has_no_hosts(struct judging *judging)
 		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "none of its hosts was in the "
 			   "fabric%s%.128s", first ? ": " : "", first ? first : "");
 	else if (missing)
-		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu hosts %s not in the fabric "
-			   "at its end: %.128s%s", missing, report->host_count, missing == 1 ? "was" : "were", first,
+		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu host%s %s not in the fabric "
+			   "at its end: %.128s%s", missing, report->host_count, text_plural(report->host_count),
+			   missing == 1 ? "was" : "were", first,
 			   missing > 1 ? " ..." : "");
 	return !report->port_count;
 }
@@ -97,8 +99,9 @@ static bool has_no_traffic(struct judging *judging)
 	for (size_t i = 0; i < report->port_count; i++)
 		if (!is_idle(&report->ports[i]))
 			return false;
-	judge_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA ports of its "
+	judge_line(judging, JOB_VERDICT_NO_TRAFFIC, FINDING_WARNING, "not over InfiniBand: the %u HCA port%s of its "
 		   "hosts carried %s in %s; it used TCP over Ethernet, or did not communicate", report->total.known,
+		   text_plural(report->total.known),
 		   result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
 		   when_format_span(report->duration_us, span));
 	return true;
@@ -149,8 +152,8 @@ static void judge_unused_rails(struct judging *judging)
 	}
 	if (unused)
 		judge_line(judging, JOB_VERDICT_NIC_UNUSED, unused > slower ? FINDING_WARNING : FINDING_INFO,
-			   "%zu of %zu rails unused: %s carried nothing on any of its hosts", unused,
-			   report->rail_count, names);
+			   "%zu of %zu rail%s unused: %s carried nothing on any of its hosts", unused,
+			   report->rail_count, text_plural(report->rail_count), names);
 }
 
 /* Is a port unused on a rail that other hosts use? */
@@ -192,8 +195,9 @@ static void judge_unused(struct judging *judging)
 			judge_unused_port(judging, port);
 	}
 	if (count > JUDGE_LINES_MOST)
-		judge_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "and %zu more HCA ports were not used",
-			   count - JUDGE_LINES_MOST);
+		judge_line(judging, JOB_VERDICT_NIC_UNUSED, FINDING_WARNING, "and %zu more HCA port%s %s not used",
+			   count - JUDGE_LINES_MOST, text_plural(count - JUDGE_LINES_MOST),
+			   count - JUDGE_LINES_MOST == 1 ? "was" : "were");
 }
 
 /* --- links, errors --- */
@@ -225,7 +229,8 @@ static void judge_finding(struct judging *judging, enum job_verdict verdict, con
 
 	when_format_local(finding->since_us, since);
 	if (finding->before && finding->counted)
-		snprintf(count, sizeof(count), "%" PRIu64 " errors during the job; ", finding->errors);
+		snprintf(count, sizeof(count), "%" PRIu64 " error%s during the job; ", finding->errors,
+			 text_plural(finding->errors));
 	judge_line(judging, verdict, finding->past ? FINDING_INFO : finding->severity, "%s %s: %s%s, since %s%s%s",
 		   finding->subject, finding_kind_name(finding->kind), finding->past ? "" : count, finding->text,
 		   since, finding->before ? " (before the job)" : "",
@@ -250,7 +255,8 @@ static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
 	}
 	if (count > JUDGE_LINES_MOST)
 		judge_line(judging, verdict, held > JUDGE_LINES_MOST ? FINDING_WARNING : FINDING_INFO,
-			   "and %zu more findings of this kind on its links", count - JUDGE_LINES_MOST);
+			   "and %zu more finding%s of this kind on its links", count - JUDGE_LINES_MOST,
+			   text_plural(count - JUDGE_LINES_MOST));
 	return held;
 }
 
@@ -276,8 +282,8 @@ static void judge_link_events(struct judging *judging)
 			judge_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "%s during the job", event->text);
 	}
 	if (count > JUDGE_LINES_MOST)
-		judge_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more changes of its links",
-			   count - JUDGE_LINES_MOST);
+		judge_line(judging, JOB_VERDICT_LINK_FAILED, FINDING_WARNING, "and %zu more change%s of its links",
+			   count - JUDGE_LINES_MOST, text_plural(count - JUDGE_LINES_MOST));
 }
 
 static bool has_errors(const struct job_report *report, const struct job_sum *sum)

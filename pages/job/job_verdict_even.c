@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "pages/job/job_verdict.h"
@@ -54,8 +55,9 @@ void judge_rails(struct judging *judging)
 			   job_port_label(report, &report->ports[ports->lowest], low), 100 * ports->lowest_ratio);
 	}
 	if (count > JUDGE_LINES_MOST)
-		judge_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING, "and rails of %zu more hosts are uneven",
-			   count - JUDGE_LINES_MOST);
+		judge_line(judging, JOB_VERDICT_RAILS_UNEVEN, FINDING_WARNING,
+			   "and rails of %zu more host%s are uneven",
+			   count - JUDGE_LINES_MOST, text_plural(count - JUDGE_LINES_MOST));
 }
 
 static void judge_group(struct judging *judging, const struct job_group *group)
@@ -96,8 +98,8 @@ size_t judge_routing(struct judging *judging)
 			judge_group(judging, group);
 	}
 	if (count > JUDGE_LINES_MOST)
-		judge_line(judging, JOB_VERDICT_ROUTING, FINDING_WARNING, "and %zu more switches with skewed routing",
-			   count - JUDGE_LINES_MOST);
+		judge_line(judging, JOB_VERDICT_ROUTING, FINDING_WARNING, "and %zu more switch%s with skewed routing",
+			   count - JUDGE_LINES_MOST, count - JUDGE_LINES_MOST == 1 ? "" : "es");
 	return count;
 }
 

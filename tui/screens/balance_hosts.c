@@ -278,7 +278,8 @@ static void draw(struct balance_view *view, struct app *app, const struct rect *
 
 	segment_add(&title, 0, ROLE_STRONG, "host rails: load of the busiest rail above the host's mean");
 	segment_add(&title, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
-	segment_add(&title, 2, ROLE_TEXT, "%zu hosts, %zu idle%s", view->host_count, view->idle_hosts,
+	segment_add(&title, 2, ROLE_TEXT, "%zu host%s, %zu idle%s", view->host_count, text_plural(view->host_count),
+		    view->idle_hosts,
 		    view->idle_hosts ? " (i shows them)" : "");
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	list_screen_draw(&view->hosts, app, &list);

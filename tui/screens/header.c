@@ -220,9 +220,10 @@ static void draw_counts(const struct app *app, const struct brush *brush, const 
 	struct segments line = { 0 };
 	char number[32], more[32];
 
-	segment_add(&line, 1, ROLE_TEXT, "%s hosts, %s switches",
-		    write_count(totals->hosts, number, sizeof(number)),
-		    write_count(summary->nodes[SUMMARY_SWITCHES], more, sizeof(more)));
+	segment_add(&line, 1, ROLE_TEXT, "%s host%s, %s switch%s",
+		    write_count(totals->hosts, number, sizeof(number)), text_plural(totals->hosts),
+		    write_count(summary->nodes[SUMMARY_SWITCHES], more, sizeof(more)),
+		    summary->nodes[SUMMARY_SWITCHES] == 1 ? "" : "es");
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
 		uint32_t count = summary->nodes[classes[i].class];
 
