@@ -173,7 +173,8 @@ static uint64_t expected_of_host(const struct shape_build *build, const struct u
 	if (!rate)
 		return usual->host[port->node];
 	if (ports_best_rate(port, peer, true) || ports_best_rate(port, peer, false) || expected <= rate ||
-	    (port->width == LINK_WIDTH_2X &&
+	    /* Cables that divide a port exist from HDR on. */
+	    (port->width == LINK_WIDTH_2X && port->speed >= LINK_SPEED_HDR &&
 	     link_rate_bits_per_s(LINK_WIDTH_4X, (enum link_speed)port->speed) >= expected))
 		return rate;
 	return expected;

@@ -645,3 +645,25 @@ TEST(a_leaf_with_half_of_the_spines_whose_hosts_are_off_stays_a_leaf_beside_othe
 	assert_int_equal(shape->plane_count, SPINES);
 	net_done(tree.fabric, shape);
 }
+
+/* Two lanes of a 4x link are a divided port from HDR on; slower switches have none. */
+TEST(two_lanes_are_a_divided_port_from_hdr_on)
+{
+	for (enum link_speed speed = LINK_SPEED_FDR; speed <= LINK_SPEED_NDR; speed++) {
+		struct tree tree = tree_new();
+		uint32_t last = FABRIC_NONE;
+		struct shape *shape;
+
+		for (uint32_t p = 0; p < tree.fabric->port_count; p++) {
+			if (tree.fabric->ports[p].peer == FABRIC_NONE)
+				continue;
+			set_link(tree.fabric, p, speed, LINK_WIDTH_4X);
+			if (tree.fabric->nodes[tree.fabric->ports[p].node].type == NODE_CA)
+				last = p;
+		}
+		set_link(tree.fabric, last, speed, LINK_WIDTH_2X);
+		shape = net_shape(tree.fabric, NULL);
+		assert_int_equal(shape->slow_count, speed < LINK_SPEED_HDR);
+		net_done(tree.fabric, shape);
+	}
+}
