@@ -24,13 +24,14 @@
 #define PLAIN { { NULL, NULL, NULL } }
 
 /*
- * The last specific name of each node before the range, for nodes that lost their name, and its versions since the begin
- * of a port that lasts into the range: a port has its node all the time.
+ * The last specific name of each node before the range, for nodes that lost their name, and its versions since the
+ * begin of a port that lasts into the range: a port has its node all the time.
  */
 static const char last_names[] =
-	"from_sweep <= " CATALOG_LAST " AND EXISTS (SELECT 1 FROM source.port p JOIN source.port_version v ON v.port = p.id"
-	" WHERE p.node = t.node AND v.from_sweep <= " CATALOG_LAST " AND coalesce(v.to_sweep > " CATALOG_FIRST ", 1)"
-	" AND coalesce(t.to_sweep > v.from_sweep, 1)) OR from_sweep = (SELECT max(o.from_sweep) FROM source.node_version o WHERE o.node = t.node"
+	"from_sweep <= " CATALOG_LAST " AND EXISTS (SELECT 1 FROM source.port p"
+	" JOIN source.port_version v ON v.port = p.id WHERE p.node = t.node AND v.from_sweep <= " CATALOG_LAST
+	" AND coalesce(v.to_sweep > " CATALOG_FIRST ", 1) AND coalesce(t.to_sweep > v.from_sweep, 1))"
+	" OR from_sweep = (SELECT max(o.from_sweep) FROM source.node_version o WHERE o.node = t.node"
 	" AND o.from_sweep < " CATALOG_FIRST " AND NOT name_is_generic(o.description))";
 
 static const char newest_details[] =
