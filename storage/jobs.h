@@ -144,6 +144,21 @@ int jobs_suspend(struct saved_writer *writer, const char *cluster, const char *i
 		 struct error *err);
 
 /*
+ * jobs_import - store jobs as the accounting of a batch system has them
+ * @jobs:     id, labels, name, hosts, begin_us, end_us, ending (ended, running, or suspended) and exit_status; the
+ *            hosts are borrowed
+ * @wall_us:  this moment
+ * @ret:      how many were added, updated and unchanged
+ *
+ * A stored run of the same id and cluster that began between begin_us and end_us, or a minute before or after, is
+ * this job: it gets what is missing, its end if it had none, and its state if it has not ended. Importing a job
+ * again changes nothing. Several jobs are one transaction. Return: 0 or ERR_IO.
+ */
+enum job_import { JOB_ADDED, JOB_UPDATED, JOB_UNCHANGED, JOB_IMPORTS };
+int jobs_import(struct saved_writer *writer, struct job *jobs, size_t count, int64_t wall_us,
+		size_t ret[JOB_IMPORTS], struct error *err);
+
+/*
  * jobs_remove_snapshots - remove the oldest snapshots of jobs that ended longer ago than @keep_us
  * @moment:  a job whose end is this moment
  *

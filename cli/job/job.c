@@ -21,27 +21,39 @@
 
 /* --- begin, end, remove --- */
 
-static int check_id(const struct command *command, const char *id, struct error *err)
+/* What is wrong with any id; NULL: nothing. */
+static const char *any_id_problem(const char *id)
 {
 	char clean[4 * JOB_ID_SIZE + 1];
 
+	_Static_assert(JOB_ID_SIZE == 129, "the text has the number");
 	if (!*id || strlen(id) >= JOB_ID_SIZE)
-		return options_usage_error(command, err, "an id must have 1 to %d bytes", JOB_ID_SIZE - 1);
+		return "an id must have 1 to 128 bytes";
 	text_sanitise(id, strlen(id), clean, sizeof(clean));
-	if (strcmp(id, clean) || *id == '-')
-		return options_usage_error(command, err, "an id must be printable, without spaces at its ends, and "
-			"not begin with '-'");
-	return 0;
+	return strcmp(id, clean) || *id == '-' ?
+	       "an id must be printable, without spaces at its ends, and not begin with '-'" : NULL;
 }
 
-/* As check_id(), of a batch system: it neither begins nor ends jobs of `ibwire run`. */
+/* The batch system neither begins nor ends jobs of `ibwire run`. */
+const char *job_id_problem(const char *id)
+{
+	bool reserved = !strncmp(id, "run-", 4) && id[4] && id[4 + strspn(id + 4, "0123456789")] == '\0';
+
+	return reserved ? "ids of the form run-NUMBER are reserved for ibwire run" : any_id_problem(id);
+}
+
+static int check_id(const struct command *command, const char *id, struct error *err)
+{
+	const char *problem = any_id_problem(id);
+
+	return problem ? options_usage_error(command, err, "%s", problem) : 0;
+}
+
 static int check_batch_id(const struct command *command, const char *id, struct error *err)
 {
-	int code = check_id(command, id, err);
+	const char *problem = job_id_problem(id);
 
-	if (code == 0 && !strncmp(id, "run-", 4) && id[4] && id[4 + strspn(id + 4, "0123456789")] == '\0')
-		return options_usage_error(command, err, "ids of the form run-NUMBER are reserved for ibwire run");
-	return code;
+	return problem ? options_usage_error(command, err, "%s", problem) : 0;
 }
 
 /* A snapshot may be in progress when a signal arrives. */
@@ -140,29 +152,45 @@ static bool read_status(const char *typed, int64_t *ret)
 }
 
 /*
+ * The word after "hook"; "ssh": that of the command that an ssh client asks for, if an authorized key may run
+ * `ibwire job hook ssh` only. Source: sshd(8), "command=" in AUTHORIZED_KEYS FILE FORMAT.
+ */
+static char *hook_word(int argc, char **argv)
+{
+	static char none[] = "", prefix[] = "ibwire job hook ";
+	char *asked = getenv("SSH_ORIGINAL_COMMAND");
+
+	if (argc != 3 || strcmp(argv[2], "ssh"))
+		return argc == 3 ? argv[2] : none;
+	return asked && !strncmp(asked, prefix, strlen(prefix)) ? asked + strlen(prefix) : none;
+}
+
+/*
  * This is what a rule of sudo allows the user of a batch system, so nothing that this user controls names a
  * file: the fields come from standard input, and the database is that of the service.
  */
 static int hook(const struct command *command, int argc, char **argv, struct error *err)
 {
-	bool begins = argc == 3 && !strcmp(argv[2], "begin"), ends = argc == 3 && !strcmp(argv[2], "end");
+	char *word = hook_word(argc, argv);
+	bool begins = !strcmp(word, "begin"), ends = !strcmp(word, "end");
 	struct job_options options = {
 		.snapshot = SNAPSHOT_DEFAULTS, .no_snapshot = true, .lenient = true, .expire_us = JOB_EXPIRE_US,
 	};
-	char *fields[HOOK_FIELDS], *words[] = { argv[2], NULL };
+	char *fields[HOOK_FIELDS], *words[] = { word, NULL };
 	struct text text = { 0 };
 	size_t count = 0;
 	int code;
 
 	if (!begins && !ends)
-		return options_usage_error(command, err, "hook takes one argument, begin or end, and no options");
+		return options_usage_error(command, err, "hook takes one argument, begin or end, and no options; hook "
+					   "ssh takes it from SSH_ORIGINAL_COMMAND");
 	code = text_read_file(NULL, "the fields of a job from ", HOOK_MOST, &text, err);
 	if (code == 0)
 		count = split_fields(&text, fields);
 	if (code == 0 && (begins ? count != BEGIN_FIELDS && count != HOOK_FIELDS :
 				   count != END_FIELDS && count != END_FIELDS + 1))
 		code = options_usage_error(command, err, "hook %s requires %s on standard input, each ended by NUL or "
-					   "each by a newline", argv[2], begins ?
+					   "each by a newline", word, begins ?
 					   "three fields (id, hosts, name) or seven (and cluster, user, account, "
 					   "partition)" : "two fields (id, exit status) or three (and cluster)");
 	if (code == 0 && begins && *fields[1] == '@')
@@ -267,6 +295,7 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "begin", 1, 1, begin },
 	{ "end", 1, 1, end },
+	{ "import", 1, 1, job_import_cmd },
 	{ "list", 0, 0, list },
 	{ "remove", 1, 1, remove_one },
 	{ "report", 1, 1, job_report_cmd },
@@ -295,7 +324,7 @@ static int check_options(const struct command *command, const struct job_options
 		return options_usage_error(command, err, "--shared and --exclusive exclude each other");
 	for (int i = 0; i < JOB_LABELS; i++)
 		if (!begins && options->labels[i] && (i != JOB_CLUSTER || !strcmp(word, "list")))
-			return options_usage_error(command, err, i == JOB_CLUSTER ? "--cluster requires an id" :
+			return options_usage_error(command, err, i == JOB_CLUSTER ? "list has all clusters" :
 						   "--user, --account and --partition require begin");
 	if (!begins && !ends && options->no_snapshot)
 		return options_usage_error(command, err, "--no-snapshot requires begin or end");
@@ -327,7 +356,7 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_FLAG("exclusive", 0, &options.exclusive,
 			 "begin: close running jobs on the same hosts, whose end is missing"),
 		OPT_TEXT("cluster", 0, "NAME", &options.labels[JOB_CLUSTER],
-			 "cluster of the batch system, in which its ids are unique"),
+			 "cluster of the batch system, in which ids are unique"),
 		OPT_TEXT("user", 0, "NAME", &options.labels[JOB_USER], "begin: user of the job"),
 		OPT_TEXT("account", 0, "NAME", &options.labels[JOB_ACCOUNT], "begin: account of the job"),
 		OPT_TEXT("partition", 0, "NAME", &options.labels[JOB_PARTITION], "begin: partition (queue) of the job"),
@@ -362,11 +391,13 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		    (common->argc - 1 > sub->most && !(options.nccl.pattern && sub->run == job_report_cmd)))
 			return options_usage_error(command, err, sub->most > 1
 						   ? "%s requires the ids of one or two jobs"
+						   : sub->run == job_import_cmd
+						   ? "%s requires one file, or - for standard input"
 						   : sub->most ? "%s requires the id of one job"
 						   : "%s does not take an id", sub->word);
 		code = check_options(command, &options, sub->word, err);
 		return code < 0 ? code : sub->run(command, &options, err);
 	}
 	return options_usage_error(command, err, "give a sub-command: begin, end, list, report, compare, remove, "
-				   "suspend, resume, or hook as the first word");
+				   "suspend, resume, import, or hook as the first word");
 }

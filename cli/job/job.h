@@ -97,7 +97,11 @@ int job_report_write(const struct options *common, const char *id, const char *p
 struct page;
 int job_output(const struct job_options *options, struct page *page, struct error *err);
 
+/* job_id_problem - what is wrong with an id of the batch system; NULL: nothing. */
+const char *job_id_problem(const char *id);
+
 /* Sub-commands in files of their own. */
+int job_import_cmd(const struct command *command, struct job_options *options, struct error *err);
 int job_report_cmd(const struct command *command, struct job_options *options, struct error *err);
 int job_compare_cmd(const struct command *command, struct job_options *options, struct error *err);
 

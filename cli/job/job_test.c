@@ -143,7 +143,7 @@ TEST(jobs_have_a_cluster_user_account_and_partition)
 		{ "job|remove|4711", ERR_USAGE, "give --cluster" },
 		{ "job|report|4711|--cluster|gamma", ERR_USAGE, "no job '4711' began in cluster gamma" },
 		{ "job|end|4711|--user|alice", ERR_USAGE, "require begin" },
-		{ "job|list|--cluster|alpha", ERR_USAGE, "--cluster requires an id" });
+		{ "job|list|--cluster|alpha", ERR_USAGE, "list has all clusters" });
 	report = run_json("job|report|4711|--cluster|alpha");
 	assert_text(json_object_get(report, "job"), "user", "alice");
 	json_decref(report);

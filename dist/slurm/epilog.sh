@@ -42,7 +42,8 @@ end() {
 	fi
 }
 
-# record_end [STATUS]: the prolog of a short job may still be running, so an unknown job is retried.
+# record_end [STATUS]: the prolog of a short job may still be running, so an unknown job is retried, and a connection
+# that ssh cannot open (255).
 record_end() {
 	attempts=0
 	while :; do
@@ -50,7 +51,7 @@ record_end() {
 		status=$?
 		attempts=$((attempts + 1))
 		case $status in
-		64 | 69) [ "$attempts" -le "$IBWIRE_SECONDS" ] || break ;;
+		64 | 69 | 255) [ "$attempts" -le "$IBWIRE_SECONDS" ] || break ;;
 		*) break ;;
 		esac
 		sleep 1

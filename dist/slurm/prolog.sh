@@ -47,6 +47,13 @@ begin() {
 	fi
 }
 
-said=$(begin 2>&1)
+# ssh exits with 255 if it cannot connect.
+attempts=0
+while :; do
+	said=$(begin 2>&1)
+	[ $? != 255 ] || [ "$attempts" -ge "$IBWIRE_SECONDS" ] && break
+	attempts=$((attempts + 1))
+	sleep 1
+done
 [ -n "$said" ] && logger -t ibwire "prolog of job $id: $said"
 exit 0
