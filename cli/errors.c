@@ -25,7 +25,7 @@ struct error_row {
 	const struct moment *moment;
 	uint32_t port;
 	enum counter counter;
-	int64_t window_us;         /* the longest of any port: one that was up for seconds has no high rate */
+	int64_t window_us;         /* snapshot_covered_us(): a port that was up for seconds has no high rate */
 	int64_t first_us, last_us; /* wall clock of the sweeps; 0: their samples are not stored any more */
 };
 
@@ -48,7 +48,7 @@ static struct measure measure_count(const void *row)
 	if (sum->saturated & COUNTER_BIT(of->counter))
 		return measure_saturated((double)sum->value[of->counter]);
 	return measure_of((double)sum->value[of->counter],
-			  !moment_is_cut(of->moment, of->port, sum, of->window_us) &&
+			  !port_is_cut(of->moment->snapshot, of->port, sum, of->window_us) &&
 			  !(delta_lower_bounds(sum) & COUNTER_BIT(of->counter)));
 }
 
@@ -134,7 +134,7 @@ static int collect(struct error_list *list, const struct selection *selection, s
 {
 	const struct moment *moment = list->moment;
 	const struct fabric *fabric = moment->fabric;
-	int64_t window_us = snapshot_longest_us(moment->snapshot);
+	int64_t window_us = snapshot_covered_us(moment->snapshot);
 	size_t most = 0;
 
 	for (unsigned pass = 0; pass < 2; pass++) {

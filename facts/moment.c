@@ -47,6 +47,7 @@ int moment_load(struct moment *moment, const struct snapshot_query *query, struc
 	moment->at_us = query->at_us;
 	moment->window_us = query->window_us;
 	moment->snapshot = snapshot;
+	moment->covered_us = query->window_us && snapshot->rows ? snapshot_covered_us(snapshot) : 0;
 	moment->fabric = snapshot->fabric;
 	code = order_names(&moment->names_shown, moment->fabric, err);
 	moment->nodes = moment->names_shown.nodes;
@@ -250,13 +251,8 @@ struct port_scope moment_scope(const struct moment *moment)
 {
 	return (struct port_scope){ .snapshot = moment->snapshot, .order = &moment->names_shown, .shape = moment->shape,
 				    .findings = moment->findings, .finding_count = moment->finding_count,
-				    .finding_of = moment->finding_of, .reference_us = moment->reference_us };
-}
-
-bool moment_is_cut(const struct moment *moment, uint32_t port, const struct delta *sum, int64_t window_us)
-{
-	return moment->fabric->ports[port].state >= PORT_INIT &&
-	       delta_is_cut(sum, window_us, moment->snapshot->sweep.interval_us);
+				    .finding_of = moment->finding_of, .reference_us = moment->reference_us,
+				    .covered_us = moment->covered_us };
 }
 
 bool moment_port_was_seen(const struct moment *moment, uint32_t index)

@@ -44,6 +44,7 @@ struct moment {
 	const uint32_t *nodes;      /* indices of its nodes sorted by these names */
 	int64_t reference_us;       /* reference time of ages: now, or the selected time */
 	int64_t at_us, window_us;   /* start of the window, as in struct snapshot_query */
+	int64_t covered_us;         /* snapshot_covered_us() of the window; 0: of one sweep */
 	bool since_reset;           /* errors of a port count from the reset of its counters */
 };
 
@@ -81,13 +82,6 @@ int moment_find(const struct moment *moment, const char *typed, uint32_t *ret_no
 
 /* moment_scope - what rows of ports are of. Borrows from @moment. */
 struct port_scope moment_scope(const struct moment *moment);
-
-/*
- * moment_is_cut - was a port not read in all of the window, as delta_is_cut()?
- * Not if its link is down: its counters do not change until it is read again.
- * @window_us: as there
- */
-bool moment_is_cut(const struct moment *moment, uint32_t port, const struct delta *sum, int64_t window_us);
 
 /* moment_port_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
 bool moment_port_was_seen(const struct moment *moment, uint32_t port);

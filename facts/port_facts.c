@@ -55,6 +55,25 @@ bool port_was_unused(const struct snapshot *snapshot, uint32_t port)
 	return !last_us || snapshot->sweep.wall_us - last_us > PORT_UNUSED_US;
 }
 
+bool port_is_cut(const struct snapshot *snapshot, uint32_t port, const struct delta *sum, int64_t window_us)
+{
+	return snapshot->fabric->ports[port].state >= PORT_INIT &&
+	       delta_is_cut(sum, window_us, snapshot->sweep.interval_us);
+}
+
+/* Of a port that was not read in all of the window each number is at least that of what was read. */
+static const struct delta *of_window(const struct port_scope *scope, uint32_t port, struct delta *cut)
+{
+	const struct delta *sum = &scope->snapshot->rows[port].sum;
+
+	if (!port_is_cut(scope->snapshot, port, sum, scope->covered_us))
+		return sum;
+	*cut = *sum;
+	cut->elapsed_us = scope->covered_us;
+	cut->reset |= cut->known;
+	return cut;
+}
+
 static void set_errors(const struct delta *sum, struct port_facts *ret)
 {
 	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
@@ -108,22 +127,24 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 	const struct port *port = &snapshot->fabric->ports[index];
 	const struct port_row *row = &snapshot->rows[index];
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
-	const struct delta nothing = { 0 }, *rates;
+	const struct delta nothing = { 0 }, *sum, *rates;
+	struct delta cut;
 	uint64_t rate = port_rate_bits_per_s(port);
 	bool silent = scope->newest && row->status != SAMPLE_OK;
 
+	sum = of_window(scope, index, &cut);
 	*ret = (struct port_facts){
 		.scope = scope,
 		.port = index,
 		.rate_gbps = rate ? (double)rate / 1e9 : NAN,
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
 		.age_s = facts_age_s(scope->reference_us, row->last_wall_us),
-		.ber = { [PORT_BER_SYMBOL] = ber_symbol(silent ? &nothing : &row->sum, rate),
+		.ber = { [PORT_BER_SYMBOL] = ber_symbol(silent ? &nothing : sum, rate),
 			 [PORT_BER_EFFECTIVE].rate = NAN, [PORT_BER_RAW].rate = NAN },
 	};
-	rates = silent && !row->mirrored ? &nothing : &row->sum;
+	rates = silent && !row->mirrored ? &nothing : sum;
 	set_rates(snapshot, rates, ret);
-	set_errors(&row->sum, ret);
+	set_errors(sum, ret);
 	ret->status = port_status(port, row->status, rates->elapsed_us > 0 && rates->known & data,
 				  ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->status == STATUS_DOWN && port_was_unused(snapshot, index);

@@ -47,6 +47,7 @@ struct port_scope {
 	size_t finding_count;
 	const uint32_t *finding_of; /* port_marks_find(); NULL: no findings were loaded */
 	int64_t reference_us;       /* wall clock for ages */
+	int64_t covered_us;         /* the window: numbers of a port_is_cut() in it are lower bounds; 0: one sweep */
 	bool newest;                /* of the newest sweep alone: a port that did not respond in it has no rates */
 };
 
@@ -65,7 +66,7 @@ struct port_facts {
 	struct measure wait_ticks_per_s;
 	struct measure errors;        /* facts_errors() */
 	struct measure window_errors; /* the same, also where a caller replaces errors by another time span */
-	double window_s, age_s;
+	double window_s, age_s;     /* window_s: in which the port was read */
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set error_bounds;   /* of them, those whose delta is a lower bound */
 	counter_set errors_unknown; /* without a delta, and lower bounds */
@@ -81,6 +82,13 @@ struct port_facts {
  * @port:  index into the fabric's ports
  */
 void port_facts_of(const struct port_scope *scope, uint32_t port, struct port_facts *ret);
+
+/*
+ * port_is_cut - was a port not read in all of a window, as delta_is_cut()?
+ * Not if its link is down: its counters do not change until it is read again.
+ * @window_us: as there
+ */
+bool port_is_cut(const struct snapshot *snapshot, uint32_t port, const struct delta *sum, int64_t window_us);
 
 /* port_facts_planes - sum of all planes of the port that @port is a plane of. */
 struct plane_sum port_facts_planes(const struct port_scope *scope, uint32_t port);

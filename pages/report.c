@@ -240,7 +240,7 @@ static void put_counter(const struct report *report, struct result *result, size
 	const struct delta *longest = &report->sums[REPORT_WINDOWS - 1][at].sum;
 	bool at_least = longest->value[counter] &&
 			(delta_lower_bounds(longest) & bit ||
-			 moment_is_cut(report->moment, report->ports[at], longest, report->covered_us));
+			 port_is_cut(report->moment->snapshot, report->ports[at], longest, report->covered_us));
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return;

@@ -53,6 +53,12 @@ struct history_range {
 bool history_began_before(const struct history_range *range, int64_t elapsed_us);
 
 /*
+ * history_covered_us - the time that the sums of ports cover which were read in all of a range
+ * @longest_us: of any port: without the sweep before the range, or if the clock was changed
+ */
+int64_t history_covered_us(const struct history_range *range, int64_t longest_us);
+
+/*
  * reader_history_range - the sweeps that are labelled in a window
  * @since_us, @until_us:  wall clock, (since, until]; until 0: up to the newest
  *

@@ -138,6 +138,7 @@ struct port_row {
 /* The fabric as it was at one time, and a row for each of its ports. */
 struct snapshot {
 	struct sweep_info sweep;
+	int64_t before_us;     /* wall clock of the sweep before the window, where its deltas begin; 0: unknown */
 	struct fabric *fabric; /* with the names of that time; shared by snapshots without a change in between */
 	struct port_row *rows; /* parallel to fabric->ports; NULL with query.fabric_only */
 	struct stored_reading *readings; /* that the rows point to */
@@ -156,8 +157,11 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 		  struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
 
-/* snapshot_longest_us - the longest time that the sum of any port covers; 0: no port has one. */
-int64_t snapshot_longest_us(const struct snapshot *snapshot);
+/*
+ * snapshot_covered_us - the time that the sums of ports cover which were read in all of the window; 0: no port has one
+ * That of a port that was not read before the window covers more.
+ */
+int64_t snapshot_covered_us(const struct snapshot *snapshot);
 
 /*
  * reader_reading - the newest absolute values of a port at or before a time

@@ -86,14 +86,14 @@ static bool is_both(const struct metric *metric)
 	return (metric->counters & both) == both;
 }
 
-/* @longest_us: time that the readings of any port cover */
+/* @covered_us: history_covered_us() */
 static void put_row(struct result *result, const struct history *history, const struct top_row *row,
-		    int64_t longest_us)
+		    int64_t covered_us)
 {
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->moment.fabric->ports[row->index].peer;
 	bool total_at_least = row->value.has_total && (row->value.at_least ||
-			      moment_is_cut(&history->moment, row->index, &row->counted.sum, longest_us));
+			      port_is_cut(history->moment.snapshot, row->index, &row->counted.sum, covered_us));
 	char number[METRIC_VALUE_SIZE];
 
 	result_integer(result, SINCE, history->since_us);
@@ -159,11 +159,10 @@ static int print_rows(const struct history *history, struct top_row *rows, size_
 	/* One direction is the mean itself, the sum of both is less useful than each. */
 	columns[TX].flags = columns[RX].flags = both ? 0 : COLUMN_NO_TABLE;
 	columns[MEAN].flags = both && metric->kind == METRIC_COUNT ? COLUMN_NO_TABLE : 0;
-	/* A port that was not read before the window covers more than it. */
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].counted.sum.elapsed_us > longest_us &&
-		    !history_began_before(&history->range, rows[i].counted.sum.elapsed_us))
+		if (rows[i].counted.sum.elapsed_us > longest_us)
 			longest_us = rows[i].counted.sum.elapsed_us;
+	longest_us = history_covered_us(&history->range, longest_us);
 	while (known < count && rows[known].rank > 0)
 		known++;
 	if (both)

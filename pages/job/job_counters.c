@@ -153,6 +153,7 @@ static int read_history(struct job_work *work, struct error *err)
 		if (sums[i].sum.elapsed_us > work->longest_us)
 			work->longest_us = sums[i].sum.elapsed_us;
 	}
+	work->longest_us = history_covered_us(&work->range, work->longest_us);
 	free(ports);
 	free(sums);
 	return code;

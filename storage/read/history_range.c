@@ -18,6 +18,13 @@ bool history_began_before(const struct history_range *range, int64_t elapsed_us)
 	return range->before_us && length_us > 0 && (double)elapsed_us > (1 + RANGE_SPREAD) * (double)length_us;
 }
 
+int64_t history_covered_us(const struct history_range *range, int64_t longest_us)
+{
+	int64_t length_us = range->last_us - range->before_us;
+
+	return range->before_us && length_us > 0 && length_us < longest_us ? length_us : longest_us;
+}
+
 /* Sets all but the sweeps of a range. */
 static int describe_range(struct reader *reader, struct history_range *range, struct error *err)
 {

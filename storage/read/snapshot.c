@@ -276,7 +276,10 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	loading->snapshot->sweep = loading->sweep.info;
 	if (result || query->fabric_only)
 		return result;
-	result = make_rows(loading, err);
+	result = db_integerf(reader->db, 0, &loading->snapshot->before_us, err,
+			     "SELECT wall_us FROM sweep WHERE id = %lld", (long long)after);
+	if (!result)
+		result = make_rows(loading, err);
 	if (!result)
 		result = load_gaps(loading, err);
 	if (!result)
@@ -349,14 +352,14 @@ int reader_readings(struct reader *reader, int64_t sweep, const struct fabric *f
 	return result;
 }
 
-int64_t snapshot_longest_us(const struct snapshot *snapshot)
+int64_t snapshot_covered_us(const struct snapshot *snapshot)
 {
-	int64_t longest_us = 0;
+	int64_t longest_us = 0, window_us = snapshot->sweep.wall_us - snapshot->before_us;
 
 	for (uint32_t port = 0; port < snapshot->fabric->port_count; port++)
 		if (snapshot->rows[port].sum.elapsed_us > longest_us)
 			longest_us = snapshot->rows[port].sum.elapsed_us;
-	return longest_us;
+	return snapshot->before_us && window_us < longest_us ? window_us : longest_us;
 }
 
 void snapshot_destroy(struct snapshot *snapshot)

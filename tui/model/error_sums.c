@@ -67,7 +67,7 @@ int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, str
 
 	/* The first deltas began with an earlier sweep. */
 	if (!sums->since_us)
-		sums->since_us = snapshot->sweep.wall_us - snapshot_longest_us(snapshot);
+		sums->since_us = snapshot->sweep.wall_us - snapshot_covered_us(snapshot);
 	for (size_t port = 0; port < fabric->port_count; port++) {
 		const struct delta *delta = &snapshot->rows[port].sum;
 		struct error_sum *sum;

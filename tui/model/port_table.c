@@ -36,6 +36,12 @@ void port_table_name(const struct port_table *table, uint32_t port, char *ret)
 		order_port_name(&table->order, table->snapshot->fabric, port, ret);
 }
 
+/* Was the port not read in the newest sweep, so that it may have more errors? */
+static bool is_silent(const struct port_facts *facts)
+{
+	return facts->status == STATUS_UNFINISHED || facts->status == STATUS_LOCKED || facts->status == STATUS_SILENT;
+}
+
 /* The facts of a port, with its errors since the display was started instead of those of the window. */
 static void fill_port(const struct port_scope *scope, uint32_t index, const struct error_sums *sums,
 		      struct port_facts *ret)
@@ -48,7 +54,7 @@ static void fill_port(const struct port_scope *scope, uint32_t index, const stru
 	if (sum && sum->full & COUNTER_ERROR_SUM_SET)
 		ret->errors = measure_saturated((double)sum->total);
 	else if (sum)
-		ret->errors = measure_of((double)sum->total, !sum->at_least);
+		ret->errors = measure_of((double)sum->total, !sum->at_least && !is_silent(ret));
 	else
 		ret->errors = snapshot->rows[index].sum.known & COUNTER_ERROR_SUM_SET ? measure_of(0, true) :
 			MEASURE_NONE;
@@ -60,8 +66,10 @@ static void summarise(struct port_table *table, const struct error_sums *sums, s
 	struct fabric_summary before_links;
 
 	summary_begin(snapshot->fabric, &table->summary);
-	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++)
+	for (uint32_t i = 0; i < snapshot->fabric->port_count; i++) {
 		summary_add_port(&table->summary, snapshot, &table->ports[i]);
+		table->totals.errors_at_least |= is_silent(&table->ports[i]);
+	}
 	before_links = table->summary;
 	/* A database that cannot be read is reported by what reads more of it. */
 	if (summary_end(&table->summary, snapshot, reader, NULL) < 0) {
