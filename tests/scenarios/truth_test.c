@@ -154,6 +154,7 @@ static void compare_counts(const struct finding *finding, int64_t from_us, int64
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		double value = number_of(finding, counts[i].number), near, far, downs = 0;
+		bool is_least;
 
 		if (finding->kind != counts[i].kind || isnan(value))
 			continue;
@@ -162,7 +163,10 @@ static void compare_counts(const struct finding *finding, int64_t from_us, int64
 		if (downs > 0 && value <= fmax(near, far))
 			continue;
 		compare(finding, counts[i].number, value == far ? far : near);
-		if (strtod(finding->text, NULL) != value && !strstr(finding->text, "discarded "))
+		is_least = !strncmp(finding->text, "at least ", 9);
+		if (is_least != (number_of(finding, "lower_bound") == 1))
+			untrue(finding, "its text and its numbers differ about a lower bound");
+		if (strtod(finding->text + (is_least ? 9 : 0), NULL) != value && !strstr(finding->text, "discarded "))
 			untrue(finding, "its text does not begin with its number");
 	}
 }
