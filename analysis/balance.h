@@ -107,6 +107,7 @@ struct balance_result {
 	bool adaptive_inferred;   /* from the load: neither set nor read */
 	bool beyond_tables;       /* a member sends more than the destinations of its table entries receive */
 	bool tables_uneven, load_uneven, harmful; /* the tests T, M and H */
+	bool tables_newer;        /* T is that of new tables, and the load may be that of the former ones */
 	bool tables_known, predicted_known;
 	uint32_t hottest;         /* index into members, or UINT32_MAX */
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
@@ -206,6 +207,9 @@ void balance_done(struct balance *balance);
 void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group,
 		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret);
 
+/* balance_overloads - the tables assign more destinations to this member than test T allows. */
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings);
+
 /* balance_follows - T and M hold, and the tables overload the hottest member. */
 bool balance_follows(const struct balance_result *result, const struct balance_settings *settings);
 
@@ -233,12 +237,26 @@ void balance_memory_destroy(struct balance_memory *memory);
  * the inferred state: even load over uneven tables means on. Inactive windows neither count nor
  * reset. Where adaptive routing is on, ROUTING is removed.
  *
+ * ROUTING is also removed where it is a matter of tables that changed in this window: the former ones did not overload
+ * the hottest member, and it was the hottest already in the window before, or that is not known.
+ *
  * Load that a routing fault elsewhere sends through a spine makes the links below it uneven, too:
  * those get no FLOWS.
  * Return: 0 or ERR_NOMEM.
  */
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,
 			const struct balance_settings *settings, struct balance *balance, struct error *err);
+
+/*
+ * balance_memory_explains - may its tables be the cause of its load, or are they newer than it?
+ * @before:  number of windows that were added since its window began: 1 if it was added itself
+ */
+bool balance_memory_explains(const struct balance_memory *memory, const struct shape *shape,
+			     const struct balance_result *result, unsigned before);
+
+/* balance_memory_reread - the table of a result was read again after its window, which was added. */
+void balance_memory_reread(struct balance_memory *memory, const struct shape *shape,
+			   const struct balance_settings *settings, const struct balance_result *result);
 
 /* balance_median - sorts @values. Return: NAN: there are none. */
 double balance_median(double *values, size_t count);

@@ -129,6 +129,7 @@ void world_restart(struct world *world);
  *   expect HOSTS HCAS SWITCHES LINKS  settings; restarts the collector
  *   routes                even forwarding tables, which are read
  *   skew LEAF PORT N      N more destinations are routed through PORT; not read yet
+ *   avoid NODE PORT PORT  the destinations of the first are routed through the second; not read yet
  *   reread NODE           its table is read
  *   sm lost|ok|GUID, masters N, log BYTES, stalled SECONDS, restart, route-change NODE ENTRIES, swap PORT PORT
  */

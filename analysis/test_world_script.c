@@ -188,6 +188,15 @@ static void run_one(struct world *world, const char *command)
 		world_make_routes(world);
 	} else if (!strcmp(word, "skew")) {
 		world_skew_routes(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
+	} else if (!strcmp(word, "avoid")) {
+		uint32_t at = node_named(world, args[0]);
+
+		for (uint32_t lid = 1; lid <= world->node_count; lid++) {
+			if (world->tables[at][lid] != (uint8_t)atoi(args[1]))
+				continue;
+			world->tables[at][lid] = (uint8_t)atoi(args[2]);
+			world->changes[at]++;
+		}
 	} else if (!strcmp(word, "reread")) {
 		world_read_table(world, node_named(world, args[0]));
 	} else if (!strcmp(word, "route-change")) {

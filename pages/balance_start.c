@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/routes.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
@@ -32,10 +33,13 @@ int balance_read_loads(struct balance_report *report, int64_t since_us, int64_t 
 int balance_step_past(const struct balance_windows *windows, const struct balance_input *input,
 		      struct balance_memory *memory, struct error *err)
 {
+	int64_t since_us = windows->until_us - windows->window_us;
 	struct balance_input past = *input;
 	struct balance balance;
-	int code = 0;
+	struct routes before;
+	int code = reader_routes_before(windows->reader, since_us, windows->until_us, &before, err);
 
+	past.routes = code == 0 && past.routes ? &before : NULL;
 	past.loads = windows->loads;
 	past.window_us = (double)windows->window_us;
 	/* The last window is the displayed one. */
@@ -45,8 +49,11 @@ int balance_step_past(const struct balance_windows *windows, const struct balanc
 						  .snapshot = windows->snapshot, .damage = windows->damage };
 
 		code = reader_history_loads(windows->reader, &query, windows->loads, err);
-		if (code <= 0)
+		/* Of the tables before the displayed window something is known even if nothing is of their load. */
+		if (code < 0 || (code == 0 && i > 1))
 			continue;
+		if (code == 0)
+			memset(windows->loads, 0, windows->snapshot->fabric->port_count * sizeof(*windows->loads));
 		code = balance_evaluate(&past, windows->limits, &balance, err);
 		if (code < 0)
 			break;
@@ -59,6 +66,7 @@ int balance_step_past(const struct balance_windows *windows, const struct balanc
 		code = balance_memory_step(memory, past.shape, windows->limits, &balance, err);
 		balance_done(&balance);
 	}
+	routes_done(&before);
 	return code < 0 ? code : 0;
 }
 

@@ -192,6 +192,14 @@ int reader_readings(struct reader *reader, int64_t sweep, const struct fabric *f
  */
 int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, struct error *err);
 
+/*
+ * reader_routes_before - the tables at the start of a window; of a block that was not known then, as first known in it
+ * @since_us, @until_us: wall clock of the window
+ * Return: as reader_routes(); ERR_UNAVAILABLE if no sweep is stored at or before its end.
+ */
+int reader_routes_before(struct reader *reader, int64_t since_us, int64_t until_us, struct routes *ret,
+			 struct error *err);
+
 struct detail_query {
 	int64_t at_us;      /* wall clock; 0: the newest sweep */
 	int64_t window_us;  /* sum of the deltas read by sweeps in (at - window, at]; 0: that one sweep */

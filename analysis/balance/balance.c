@@ -143,8 +143,7 @@ static void make_shares(const struct shape_group *group, struct balance_result *
 	}
 }
 
-/* The tables assign more destinations to this member than test T allows. */
-static bool overloads(const struct balance_member *member, const struct balance_settings *settings)
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings)
 {
 	return member->lids_mean > 0 && member->lids > settings->table_ratio * member->lids_mean &&
 	       member->lids >= member->lids_mean + settings->table_more;
@@ -153,7 +152,7 @@ static bool overloads(const struct balance_member *member, const struct balance_
 bool balance_follows(const struct balance_result *result, const struct balance_settings *settings)
 {
 	return result->tables_uneven && result->load_uneven && result->hottest != UINT32_MAX &&
-	       overloads(&result->members[result->hottest], settings);
+	       balance_overloads(&result->members[result->hottest], settings);
 }
 
 /*
@@ -199,7 +198,7 @@ static void test_tables(const struct evaluation *eval, const struct shape_group 
 
 		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
 			result->table_excess = member->lids / member->lids_mean - 1;
-		result->tables_uneven |= overloads(member, eval->settings);
+		result->tables_uneven |= balance_overloads(member, eval->settings);
 	}
 }
 

@@ -34,8 +34,14 @@ enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_EVIDENCE = 2, SCORE_F
 /* Adaptive peers that make a switch not-following: this number, and half of the tier. */
 #define PEERS_LEAST 3
 
+/* The hottest member of an uneven window is its port number + HOTTEST. */
+enum { HOTTEST_UNKNOWN, HOTTEST_NONE, HOTTEST };
+
 /* What is known of one group in one direction, or of one switch. */
 struct past {
+	uint64_t overloaded[4]; /* of a group: bits of port numbers, by the tables at the end of its last window */
+	bool tables_known;      /* there were such tables */
+	uint16_t was_hottest[2]; /* in the last window and the one before; unknown if that was not active */
 	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* of a group: port numbers; 0: no possible collision */
 	uint8_t next, count; /* of its last active windows */
 	int8_t score;        /* of a switch */
@@ -156,6 +162,40 @@ static bool spreads(const struct balance_result *result, uint32_t count)
 	       chance_of_even(result, count) < EVEN_BY_CHANCE;
 }
 
+static uint8_t number_of(const struct shape *shape, const struct balance_member *member)
+{
+	return shape->fabric->ports[member->port].num;
+}
+
+bool balance_memory_explains(const struct balance_memory *memory, const struct shape *shape,
+			     const struct balance_result *result, unsigned before)
+{
+	uint8_t num = number_of(shape, &result->members[result->hottest]);
+	const struct past *past;
+	uint32_t index;
+
+	if (!map_get(&memory->by_key, key_of(shape, result), &index) || !memory->pasts[index].tables_known)
+		return true;
+	past = &memory->pasts[index];
+	return past->overloaded[num / 64] >> num % 64 & 1 ||
+	       (past->was_hottest[before] != HOTTEST_UNKNOWN && past->was_hottest[before] != num + HOTTEST);
+}
+
+/* Tables that changed in this window are no cause of a load that was the same before. */
+static void drop_newer_tables(struct step *step)
+{
+	for (size_t i = 0; i < step->balance->count; i++) {
+		struct balance_result *result = &step->balance->results[i];
+
+		if (result->direction != BALANCE_XMIT || !balance_follows(result, step->settings) ||
+		    balance_memory_explains(step->memory, step->shape, result, 0))
+			continue;
+		result->tables_newer = true;
+		if (result->cause == BALANCE_ROUTING)
+			result->cause = BALANCE_NONE;
+	}
+}
+
 static void add_evidence(struct step *step)
 {
 	size_t even[SHAPE_TIERS_MAX + 1] = { 0 };
@@ -168,7 +208,7 @@ static void add_evidence(struct step *step)
 		if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE)
 			continue;
 		/* A missing or slow link explains uneven load, so it is no evidence. */
-		if (balance_follows(result, step->settings) &&
+		if (balance_follows(result, step->settings) && !result->tables_newer &&
 		    (result->cause == BALANCE_ROUTING || result->adaptive == ADAPTIVE_ON))
 			*evidence = ADAPTIVE_OFF;
 		else if (*evidence == ADAPTIVE_UNKNOWN && result->beyond_tables)
@@ -265,7 +305,7 @@ static void find_not_following(struct step *step)
 		if (is_busy_uplink(step, result) &&
 		    (result->cause == BALANCE_ROUTING ||
 		     (result->cause == BALANCE_NONE && result->adaptive == ADAPTIVE_ON)) &&
-		    balance_follows(result, step->settings) &&
+		    balance_follows(result, step->settings) && !result->tables_newer &&
 		    tier->spreading >= PEERS_LEAST && 2 * tier->spreading >= tier->active - 1)
 			result->cause = BALANCE_NOT_FOLLOWING;
 	}
@@ -315,6 +355,48 @@ static bool collides(const struct step *step, const struct balance_result *resul
 	from = result->direction == BALANCE_RCV ?
 	       fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node : group->node;
 	return !step->fed[from];
+}
+
+static void remember_overloaded(struct past *past, const struct shape *shape, const struct balance_settings *settings,
+				const struct balance_result *result)
+{
+	past->tables_known = result->tables_known;
+	memset(past->overloaded, 0, sizeof(past->overloaded));
+	for (uint32_t i = 0; result->tables_known && i < shape->groups[result->group].count; i++) {
+		uint8_t num = number_of(shape, &result->members[i]);
+
+		if (balance_overloads(&result->members[i], settings))
+			past->overloaded[num / 64] |= UINT64_C(1) << num % 64;
+	}
+}
+
+void balance_memory_reread(struct balance_memory *memory, const struct shape *shape,
+			   const struct balance_settings *settings, const struct balance_result *result)
+{
+	struct past *past = find_past(memory, key_of(shape, result), false);
+
+	if (past)
+		remember_overloaded(past, shape, settings, result);
+}
+
+static int remember_tables(struct step *step, struct error *err)
+{
+	for (size_t i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+		struct past *past;
+
+		if (result->direction != BALANCE_XMIT)
+			continue;
+		past = find_past(step->memory, key_of(step->shape, result), true);
+		if (!past)
+			return err_nomem(err);
+		past->was_hottest[1] = past->was_hottest[0];
+		past->was_hottest[0] = result->state != BALANCE_ACTIVE ? HOTTEST_UNKNOWN :
+				       !result->load_uneven ? HOTTEST_NONE :
+				       (uint16_t)(number_of(step->shape, &result->members[result->hottest]) + HOTTEST);
+		remember_overloaded(past, step->shape, step->settings, result);
+	}
+	return 0;
 }
 
 static int remember_windows(struct step *step, struct error *err)
@@ -386,14 +468,18 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 
 	if (!step.evidence || !step.adaptive || !step.fed || !step.reported)
 		code = err_nomem(err);
-	if (code == 0)
+	if (code == 0) {
+		drop_newer_tables(&step);
 		code = weigh_evidence(&step, err);
+	}
 	if (code == 0) {
 		apply_adaptive(&step);
 		find_not_following(&step);
 		find_fed(&step);
 		code = remember_windows(&step, err);
 	}
+	if (code == 0)
+		code = remember_tables(&step, err);
 	if (code == 0)
 		drop_echoes(&step);
 	free(step.evidence);

@@ -185,7 +185,9 @@ static void append_routing(const struct shape *shape, const struct balance_resul
 /* Uneven and harmful, without a cause so far. */
 static void append_chance(const struct balance_result *result, struct text *text)
 {
-	if (result->tables_uneven)
+	if (result->tables_newer)
+		text_append(text, "uneven before the tables changed in this window");
+	else if (result->tables_uneven)
 		text_append(text, "load and tables are uneven, but on different ports");
 	else if (result->excess >= result->chance_excess)
 		text_append(text, "uneven beyond chance, with even tables; reported as flows if it lasts");

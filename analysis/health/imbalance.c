@@ -129,17 +129,29 @@ static struct health_time imbalance_since(const struct health *health, const str
 }
 
 /*
- * A link of the group went down or came up minutes ago: the subnet manager still reroutes around
- * it.
+ * A link of the group went down or came up minutes ago, or the node behind it does not respond, and no
+ * destination is routed through it any more: the subnet manager reroutes around it.
  */
 static bool is_unsettled(const struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 
-	for (uint32_t i = 0; i < group->count; i++)
-		if (health_is_training(health, health->port_of[result->members[i].port]))
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+		const struct health_port *port = health->port_of[member->port];
+		const struct health_node *peer = port->peer ? port->peer->node : NULL;
+
+		if (health_is_training(health, port) ||
+		    (peer && peer->polled && !peer->responded && member->works && !member->lids))
 			return true;
+	}
 	return false;
+}
+
+/* The tables changed in the first window of this run: those before are not known, nor is their load. */
+static bool is_of_former_tables(const struct health *health, const struct health_node *node)
+{
+	return health->window.start.us <= health->first_us && node->routes_changed.us > health->window.start.us;
 }
 
 /*
@@ -198,7 +210,8 @@ static void hold_group(struct health *health, const struct imbalance *last, cons
 	struct health_open_finding *open = find_group(health, &what);
 	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
 
-	if (!open && ((routing && is_unsettled(health, result)) || has_link_down(health, result, node)))
+	if (!open && ((routing && (is_unsettled(health, result) || is_of_former_tables(health, node))) ||
+		      has_link_down(health, result, node)))
 		return;
 	/* Collisions of flows around a failed switch are a symptom of its failure. */
 	if (!open && !routing && health->isolated_switches)
@@ -401,10 +414,12 @@ static void recheck_groups(struct health *health, const struct imbalance *last)
 			continue;
 		if (node->suspect && node->routes_changed.us)
 			date_shift(health, node, result);
-		if (result->cause == BALANCE_ROUTING)
+		if (result->cause == BALANCE_ROUTING &&
+		    balance_memory_explains(last->history, health->input->shape, result, 1))
 			hold_group(health, last, result, node);
 		else if (node->routes_changed.us == health->now_us)
 			end_routing(health, result, node);
+		balance_memory_reread(last->history, health->input->shape, &health->settings.balance, result);
 	}
 	balance_done(&balance);
 }

@@ -39,6 +39,37 @@ TEST(uneven_groups)
 		  "wait 600", "link-down warning leaf0/108" });
 }
 
+/* Few flows: the traffic of all hosts of leaf0 uses the same uplink, whatever the table is. */
+#define ONE_UPLINK "load leaf0/101 0.8; load leaf0/102 0.02; load leaf0/103 0.02; load leaf0/104 0.02; " \
+		   "load leaf0/105 0.02; load leaf0/106 0.02; load leaf0/107 0.02; load leaf0/108 0.02; "
+/* The load of an uplink moves to the others. */
+#define WITHOUT_108 "load leaf0/101 0.3; load leaf0/102 0.2; load leaf0/103 0.2; load leaf0/104 0.2; " \
+		    "load leaf0/105 0.2; load leaf0/106 0.2; load leaf0/107 0.2; load leaf0/108 0; "
+
+/* Traffic of the former tables says nothing about the new ones. */
+TEST(tables_that_changed_in_the_window_are_no_cause)
+{
+	WORLD_CHECK(&single, false,
+		{ "in the first window", "cold; routes; loads 0.2; " ONE_UPLINK "wait 50; skew leaf0 101 12; "
+		  "reread leaf0; wait 10; loads 0; wait 100", "" },
+		{ "in a later one", "routes; loads 0.2; " ONE_UPLINK "wait 160; skew leaf0 101 12; reread leaf0; "
+		  "wait 20; loads 0; wait 100", "" },
+		{ "read on request, for the window before", "routes; loads 0.2; " ONE_UPLINK "wait 40; "
+		  "skew leaf0 101 12; wait 20; loads 0; wait 100", "" },
+		{ "they stay, and so does the load", "routes; loads 0.2; " ONE_UPLINK "wait 160; skew leaf0 101 12; "
+		  "reread leaf0; wait 130", "uplink-imbalance critical leaf0" },
+		{ "the load moves with them", EVEN "wait 20; skew leaf0 101 12; reread leaf0; " SKEWED "wait 50",
+		  "uplink-imbalance warning leaf0" },
+		{ "other entries change in each minute", EVEN "skew leaf0 101 12; " SKEWED "wait 30; "
+		  "skew leaf0 102 1; reread leaf0; wait 60; skew leaf0 103 1; reread leaf0; wait 60",
+		  "uplink-imbalance critical leaf0" },
+		{ "of a switch that has no counters", EVEN "silent spine7; wait 20; skew leaf0 101 12; reread leaf0; "
+		  SKEWED "wait 60", "node-silent critical spine7; uplink-imbalance warning leaf0" },
+		{ "around a switch that hangs", EVEN "hang spine7; wait 20; avoid leaf0 108 101; reread leaf0; "
+		  WITHOUT_108 "wait 60",
+		  "node-silent critical spine7" });
+}
+
 /* A job that waits for the full uplink sends a quarter of its former load. */
 #define SLOWED "load leaf0/101 0.2; load leaf0/102 0.0286; load leaf0/103 0.0286; load leaf0/104 0.0286; " \
 	       "load leaf0/105 0.0286; load leaf0/106 0.0286; load leaf0/107 0.0286; load leaf0/108 0.0286; "

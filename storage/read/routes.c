@@ -50,21 +50,26 @@ static int take_row(sqlite3_stmt *row, struct routes *ret, struct error *err)
 	return routes_set_block(ret, db_u64(row, 0), (unsigned)block, ports, NULL, err);
 }
 
-int routes_load(sqlite3 *db, int64_t sweep, struct routes *ret, struct error *err)
+int routes_load(sqlite3 *db, int64_t sweep, int64_t until, struct routes *ret, struct error *err)
 {
 	static const char now[] =
 		"SELECT n.guid, v.block, v.ports FROM route_version v CROSS JOIN node n ON n.id = v.node"
 		" WHERE v.to_sweep IS NULL AND ?1 = 0";
 	static const char then[] =
 		"SELECT n.guid, v.block, v.ports FROM route_version v CROSS JOIN node n ON n.id = v.node"
-		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
+		" WHERE v.from_sweep <= ?2 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
+	/* Of several versions of a block, the first is set last. */
+	static const char first[] =
+		"SELECT n.guid, v.block, v.ports FROM route_version v CROSS JOIN node n ON n.id = v.node"
+		" WHERE v.from_sweep <= ?2 AND (v.to_sweep IS NULL OR v.to_sweep > ?1) ORDER BY v.from_sweep DESC";
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, sweep ? then : now, &rows, err);
+	int result = db_prepare(db, until != sweep ? first : sweep ? then : now, &rows, err);
 
 	*ret = (struct routes){ 0 };
 	if (result < 0)
 		return result;
 	sqlite3_bind_int64(rows, 1, sweep);
+	sqlite3_bind_int64(rows, 2, until);
 	while (!result && (result = db_step(rows, err)) > 0)
 		result = take_row(rows, ret, err);
 	sqlite3_finalize(rows);
@@ -81,7 +86,24 @@ int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, stru
 	*ret = (struct routes){ 0 };
 	if (result < 0)
 		return result;
-	result = routes_load(reader->db, at_us ? sweep.info.id : 0, ret, err);
+	result = routes_load(reader->db, at_us ? sweep.info.id : 0, at_us ? sweep.info.id : 0, ret, err);
+	reader_end(reader);
+	return result;
+}
+
+int reader_routes_before(struct reader *reader, int64_t since_us, int64_t until_us, struct routes *ret,
+			 struct error *err)
+{
+	struct stored_sweep since = { 0 }, until;
+	int result = reader_begin_at(reader, until_us, &until, err);
+
+	*ret = (struct routes){ 0 };
+	if (result < 0)
+		return result;
+	result = reader_find_sweep(reader, since_us, &since, NULL);
+	/* Without a sweep at the start of the window: as first known in it. */
+	if (result == 0 || result == ERR_UNAVAILABLE)
+		result = routes_load(reader->db, result ? 0 : since.info.id, until.info.id, ret, err);
 	reader_end(reader);
 	return result;
 }

@@ -106,6 +106,28 @@ static void store(struct bed *bed, struct writer *writer)
 	bed->block_count = 0;
 }
 
+/* Each block as it was in the first of the sweeps in which it was known. */
+static void check_before(const struct bed *bed, struct reader *reader, unsigned first, unsigned last)
+{
+	struct routes routes, expected = { 0 };
+
+	for (unsigned i = last + 1; i-- > first;)
+		for (size_t t = 0; t < bed->was[i].count; t++) {
+			const struct route_table *table = &bed->was[i].tables[t];
+
+			for (unsigned block = 0; block < table->lids / ROUTES_BLOCK; block++)
+				if (table->read[block])
+					assert_int_equal(routes_set_block(&expected, table->node_guid, block,
+									  table->ports + block * ROUTES_BLOCK, NULL,
+									  NULL), 0);
+		}
+	assert_int_equal(reader_routes_before(reader, BEGAN_US + first * SWEEP_US, BEGAN_US + last * SWEEP_US, &routes,
+					      NULL), 0);
+	assert_true(routes_same(&routes, &expected));
+	routes_done(&routes);
+	routes_done(&expected);
+}
+
 static void check_past(const struct bed *bed)
 {
 	struct reader *reader = check_open_reader(path);
@@ -115,7 +137,11 @@ static void check_past(const struct bed *bed)
 		assert_int_equal(reader_routes(reader, BEGAN_US + i * SWEEP_US + SWEEP_US / 2, &routes, NULL), 0);
 		assert_true(routes_same(&routes, &bed->was[i]));
 		routes_done(&routes);
+		check_before(bed, reader, i > 3 ? i - 3 : 0, i);
 	}
+	assert_int_equal(reader_routes_before(reader, BEGAN_US - 9 * SWEEP_US, BEGAN_US, &routes, NULL), 0);
+	assert_true(routes_same(&routes, &bed->was[0]));
+	routes_done(&routes);
 	assert_int_equal(reader_routes(reader, 0, &routes, NULL), 0);
 	assert_true(routes_same(&routes, &bed->routes));
 	routes_done(&routes);

@@ -53,10 +53,11 @@ int topology_put_last_names(sqlite3 *db, const struct topology *topology, const 
 /*
  * routes_load - the forwarding tables as they were known at a sweep
  * @sweep:  0: as they are known now
+ * @until:  a block that was not known then is as it was first known by this sweep; or @sweep
  * @ret:    overwritten; routes_done() frees it; empty on error
  *
  * A damaged row is treated as a block that was not read.
  */
-int routes_load(sqlite3 *db, int64_t sweep, struct routes *ret, struct error *err);
+int routes_load(sqlite3 *db, int64_t sweep, int64_t until, struct routes *ret, struct error *err);
 
 #endif

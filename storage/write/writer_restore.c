@@ -324,7 +324,7 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 	if (!result)
 		result = restore_caps(writer, ret, err);
 	if (!result)
-		result = routes_load(writer->db, 0, &ret->routes, err);
+		result = routes_load(writer->db, 0, 0, &ret->routes, err);
 	if (!result && writer->cache.sweep)
 		result = restore_sweep(writer, ret, err);
 	if (result < 0)
