@@ -16,7 +16,7 @@ static const struct api_route {
 	{ "/", "status --html=- --links", "at=" },
 	{ "/history", "history --html=- --links", "each peers " SELECTED },
 	{ "/report", "report --html=- --links", SELECTED },
-	{ "/job", "job report --html=-", "subject=" },
+	{ "/job", "job report --html=-", "cluster= subject=" },
 	{ "/api/status", "status", "at=" },
 	{ "/api/health", "health", "all columns= sort= explain= " SELECTED },
 	{ "/api/nodes", "nodes", "columns= sort= " SELECTED },
@@ -30,7 +30,7 @@ static const struct api_route {
 	{ "/api/topology/show", "topology show", "summary at=" },
 	{ "/api/topology/route", "topology route", "at= subject=" },
 	{ "/api/job/list", "job list", "columns= sort= since= until=" },
-	{ "/api/job/report", "job report", "subject=" },
+	{ "/api/job/report", "job report", "cluster= subject=" },
 	{ "/api/snapshot/list", "snapshot list", "columns= sort=" },
 };
 
