@@ -238,7 +238,7 @@ void balance_memory_destroy(struct balance_memory *memory);
  * reset. Where adaptive routing is on, ROUTING is removed.
  *
  * ROUTING is also removed where it is a matter of tables that changed in this window: the former ones did not overload
- * the hottest member, and it was the hottest already in the window before, or that is not known.
+ * the hottest member, and it was the hottest already in the two windows before, or that is not known.
  *
  * Load that a routing fault elsewhere sends through a spine makes the links below it uneven, too:
  * those get no FLOWS.

@@ -41,7 +41,7 @@ enum { HOTTEST_UNKNOWN, HOTTEST_NONE, HOTTEST };
 struct past {
 	uint64_t overloaded[4]; /* of a group: bits of port numbers, by the tables at the end of its last window */
 	bool tables_known;      /* there were such tables */
-	uint16_t was_hottest[2]; /* in the last window and the one before; unknown if that was not active */
+	uint16_t was_hottest[3]; /* in the last window and those before; unknown in one that was not active */
 	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* of a group: port numbers; 0: no possible collision */
 	uint8_t next, count; /* of its last active windows */
 	int8_t score;        /* of a switch */
@@ -177,8 +177,13 @@ bool balance_memory_explains(const struct balance_memory *memory, const struct s
 	if (!map_get(&memory->by_key, key_of(shape, result), &index) || !memory->pasts[index].tables_known)
 		return true;
 	past = &memory->pasts[index];
-	return past->overloaded[num / 64] >> num % 64 & 1 ||
-	       (past->was_hottest[before] != HOTTEST_UNKNOWN && past->was_hottest[before] != num + HOTTEST);
+	if (past->overloaded[num / 64] >> num % 64 & 1)
+		return true;
+	/* The load moves with the table, which may be read a window later. */
+	for (unsigned i = before; i < before + 2; i++)
+		if (past->was_hottest[i] != HOTTEST_UNKNOWN && past->was_hottest[i] != num + HOTTEST)
+			return true;
+	return false;
 }
 
 /* Tables that changed in this window are no cause of a load that was the same before. */
@@ -390,6 +395,7 @@ static int remember_tables(struct step *step, struct error *err)
 		past = find_past(step->memory, key_of(step->shape, result), true);
 		if (!past)
 			return err_nomem(err);
+		past->was_hottest[2] = past->was_hottest[1];
 		past->was_hottest[1] = past->was_hottest[0];
 		past->was_hottest[0] = result->state != BALANCE_ACTIVE ? HOTTEST_UNKNOWN :
 				       !result->load_uneven ? HOTTEST_NONE :
