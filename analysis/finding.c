@@ -55,7 +55,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.limits = "unresponsive for 3 sweeps and 30 s: warning; a switch critical",
 		.reason = "A lost query is retried within its sweep, so three sweeps in a row exclude packet loss. "
 			"The agent of a switch is the only source for all of its ports.",
-		.advice = "host: check whether it hangs; switch: check its management; the links themselves are up" },
+		.advice = "host: check whether it hangs; switch: check its management" },
 	[FINDING_UPLINK_IMBALANCE] = { .name = "uplink-imbalance",
 		.means = "load is unevenly distributed across equivalent links",
 		.limits = "routing: forwarding table and load uneven over 60 s warning, with harm critical; flows: "

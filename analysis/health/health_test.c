@@ -165,6 +165,7 @@ TEST(links_that_are_slow)
 
 TEST(links_that_the_subnet_manager_does_not_set_to_active)
 {
+	const struct finding *const *open;
 	struct world *world = world_create(&rails);
 
 	WORLD_CHECK(&rails, false,
@@ -206,6 +207,15 @@ TEST(links_that_the_subnet_manager_does_not_set_to_active)
 		  "link-not-active warning leaf1/4" });
 	world_run(world, "init h3.1; wait 70");
 	assert_non_null(strstr(world_find(world, FINDING_LINK_NOT_ACTIVE)->finding.text, "been in state Init for "));
+	world_destroy(world);
+	world = world_create(&rails);
+	world_run(world, "wait 60; " HUNG_SPINE "wait 80; active spine0/1; wait 10");
+	assert_int_equal(health_open(world->health, &open), 1);
+	assert_non_null(strstr(open[0]->text, "; 7 of its 8 links are in Init and carry no data"));
+	world_run(world, "init spine0/1; wait 10");
+	assert_non_null(strstr(open[0]->text, "; its links are in Init and carry no data"));
+	world_run(world, ACTIVE_SPINE "wait 10");
+	assert_non_null(strstr(open[0]->text, "; its links are up"));
 	world_destroy(world);
 	world = world_create(&rails);
 	world_run(world, "wait 60; " HUNG_SPINE "wait 500; unhang spine0; wait 80");

@@ -456,7 +456,8 @@ static void hold_host(struct health *health, const struct health_host *host)
 	bool missing = host->down && down_us >= settings->missing_after_us;
 	struct health_open_finding *open;
 	struct host_hcas hcas;
-	char since[32];
+	char since[32], all[32];
+	bool one;
 
 	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
 		return;
@@ -466,6 +467,8 @@ static void hold_host(struct health *health, const struct health_host *host)
 	hcas = count_hcas(health, host);
 	if (!hcas.first)
 		return;
+	one = hcas.cabled == 1;
+	snprintf(all, sizeof(all), one ? "the HCA" : "all %u HCAs", hcas.cabled);
 	open = health_hold(health, &(struct health_case){
 		.kind = missing ? FINDING_NODE_MISSING : FINDING_HOST_RESTART,
 		.severity = missing ? FINDING_WARNING : FINDING_INFO, .node = hcas.first,
@@ -474,15 +477,17 @@ static void hold_host(struct health *health, const struct health_host *host)
 	health_duration(down_us, since);
 	if (missing) {
 		health_drop(health_find(health, FINDING_HOST_RESTART, hcas.first, 0, 0));
-		health_text(open, "all %u HCAs of %s " TENSE("have", "had") " been down for %s (threshold %lld min)",
-			    hcas.cabled, host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
+		health_text(open, "%s of %s " TENSE("%s", "had") " been down for %s (threshold %lld min)", all,
+			    host->name, one ? "has" : "have", since,
+			    (long long)(settings->missing_after_us / MINUTE_US));
 		health_number(open, "down_s", (double)down_us / SECOND_US);
 	} else if (host->down) {
-		health_text(open, "all %u HCA%s of %s went down together %s ago: it "
+		health_text(open, "%s of %s went down%s %s ago: it "
 			    TENSE("restarts, or is powered off", "restarted, or was powered off"),
-			    hcas.cabled, text_plural(hcas.cabled), host->name, since);
+			    all, host->name, one ? "" : " together", since);
 	} else {
-		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,
+		health_text(open, one ? "%s restarted: its HCA went down and came back" :
+			    "%s restarted: all of its %u HCAs went down together and came back", host->name,
 			    hcas.cabled);
 	}
 	health_number(open, "hcas", hcas.cabled);

@@ -261,6 +261,39 @@ static enum position position_of(const struct health *health, const struct healt
 	return is_own_switch(health, node) ? IS_OWN_SWITCH : IS_BORDER;
 }
 
+/* Links of a node, and of the HCAs of its host, that are up and that the subnet manager left in Init or Armed. */
+static void count_links(const struct health_node *node, const char *host, uint32_t *ret_up, uint32_t *ret_waiting)
+{
+	*ret_up = *ret_waiting = 0;
+	for (; node; node = host ? node->host_next : NULL)
+		for (uint32_t i = 0; node->silent && i < node->slots; i++) {
+			const struct health_port *port = &node->ports[i];
+
+			if (!port->peer || port->link != LINK_IS_UP)
+				continue;
+			++*ret_up;
+			*ret_waiting += port->degraded == HEALTH_NOT_ACTIVE ||
+					port->peer->degraded == HEALTH_NOT_ACTIVE;
+		}
+}
+
+/* "its links are up", "its links are in Init and carry no data" */
+static void describe_links(const struct health_node *node, const char *host, char ret[160])
+{
+	const char *whose = host ? "their" : "its";
+	uint32_t up, waiting;
+
+	count_links(host ? node->host->first : node, host, &up, &waiting);
+	if (!waiting)
+		snprintf(ret, 160, "%s links " TENSE("are", "were") " up", whose);
+	else if (waiting == up)
+		snprintf(ret, 160, "%s links " TENSE("are in Init and carry", "were in Init and carried") " no data",
+			 whose);
+	else
+		snprintf(ret, 160, "%u of %s %u links " TENSE("are in Init and carry", "were in Init and carried")
+			 " no data", waiting, whose, up);
+}
+
 static void hold_silent(struct health *health, const struct health_node *node, uint32_t hcas, const char *host)
 {
 	static const struct { const char *cause, *who, *advice; } positions[] = {
@@ -279,19 +312,19 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 		.node = node, .since = node->silence.bad, .cause = positions[position].cause,
 		.subject = position == IS_HOST ? host : NULL });
 	const char *advice = positions[position].advice;
-	char since[32], hidden[160];
+	char since[32], hidden[160], links[160];
 
 	health_duration(silent_us, since);
 	describe_hidden(node, hidden);
+	describe_links(node, position == IS_HOST ? host : NULL, links);
 	if (position == IS_HOST)
-		health_text(open, "%u HCAs of %s " TENSE("have", "had") " not responded for %s; their links "
-			    TENSE("are", "were") " up", hcas, host, since);
+		health_text(open, "%u HCAs of %s " TENSE("have", "had") " not responded for %s; %s", hcas, host, since,
+			    links);
 	else if (position >= IS_BORDER)
 		health_text(open, "%s%s " TENSE("has", "had") " not responded for %s; %s", node->name,
 			    positions[position].who, since, hidden);
 	else
-		health_text(open, "%s " TENSE("has", "had") " not responded for %s; its links " TENSE("are", "were")
-			    " up", node->name, since);
+		health_text(open, "%s " TENSE("has", "had") " not responded for %s; %s", node->name, since, links);
 	open->finding.advice = advice ? advice : finding_kind_info(FINDING_NODE_SILENT)->advice;
 	health_number(open, "silent_s", (double)silent_us / SECOND_US);
 	health_number(open, "silent_sweeps", node->silence.sweeps);
