@@ -368,6 +368,8 @@ MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 	assert_string_equal(cell_of(made, link, LINK_LINK), "4x HDR");
 	made->model.sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
 	made->model.sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
+	shape_destroy(made->model.context.shape);
+	assert_int_equal(shape_create(made->model.sample.fabric, NULL, &made->model.context.shape, NULL), 0);
 	show(made);
 	assert_true(link_of(made, LEAF(1), 4)->facts.degraded);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), LINK_LINK), "1x HDR degraded");
