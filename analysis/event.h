@@ -18,10 +18,7 @@ struct event {
 	uint64_t node_guid;  /* 0: none */
 	uint64_t peer_guid;  /* 0: none */
 	uint8_t port, peer_port; /* valid if the GUID of the same end is set */
-	/*
-	 * Number of earlier events of this kind that this event summarises: the newest ones that
-	 * are not older than it. They are removed when it is stored.
-	 */
+	/* Number of events of this kind, the last ones, that this event summarises. They are removed when it is stored. */
 	unsigned replaces;
 	char text[256];      /* one line, printable */
 };

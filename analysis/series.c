@@ -245,6 +245,15 @@ bool series_is_unknown(const struct series *series)
 	return true;
 }
 
+bool series_is_reset(const struct series *series)
+{
+	size_t bounds = 0;
+
+	for (size_t i = 0; i < series->count; i++)
+		bounds += series->steps[i].at_least;
+	return bounds && series_is_unknown(series);
+}
+
 /* Axis labels are round in the displayed unit (bits for bytes, per hour for errors). */
 static const char *plot_label(const void *ctx, double value, char *ret, size_t size)
 {

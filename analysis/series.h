@@ -106,7 +106,11 @@ int series_plot(const struct series *series, struct plot plot, struct text *ret)
 /* series_round_span - smallest round span (1 s, 2 s, 5 s ... 28 days) of at least @span_us. */
 int64_t series_round_span(int64_t span_us);
 
-/* series_is_unknown - all steps are unknown: the counter was never read. */
+/*
+ * series_is_unknown - all steps are unknown
+ * series_is_reset - and the counter was read in one: it was reset each time, or is saturated, and counted nothing since
+ */
 bool series_is_unknown(const struct series *series);
+bool series_is_reset(const struct series *series);
 
 #endif

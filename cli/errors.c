@@ -181,12 +181,17 @@ static bool date_row(void *ctx, const struct history_error *error)
 }
 
 static int print(const struct options *options, const struct columns *shown, const struct error_list *list,
-		 struct error *err)
+		 const struct selection *selection, struct error *err)
 {
 	const struct port_scope scope = moment_scope(list->moment);
 	struct result *result = columns_begin(options, shown);
-	char window[MOMENT_WINDOW_SIZE];
+	char window[MOMENT_WINDOW_SIZE], unknown[UNKNOWN_ERRORS_SIZE];
+	size_t unknown_count = 0;
 
+	for (uint32_t i = 0; i < list->moment->fabric->port_count; i++)
+		unknown_count += selection_has_port(selection, i) && list->moment->fabric->ports[i].peer != FABRIC_NONE &&
+				 isnan(facts_errors(&list->moment->snapshot->rows[i].sum).value);
+	facts_unknown_errors(unknown_count, unknown);
 	for (size_t i = 0; i < list->count; i++) {
 		uint32_t peer = list->moment->fabric->ports[list->rows[i].port].peer;
 		struct port_facts facts[2];
@@ -202,8 +207,8 @@ static int print(const struct options *options, const struct columns *shown, con
 	}
 	moment_format_window(list->moment, window);
 	if (list->count)
-		result_note(result, "window: %s", window);
-	result_none(result, "no error counter increased in %s", window);
+		result_note(result, "window: %s%s", window, unknown);
+	result_none(result, "no error counter increased in %s%s", window, unknown);
 	return output_end(result, 0, err);
 }
 
@@ -222,7 +227,7 @@ static int show(const struct options *options, const struct columns *shown, cons
 		code = reader_history_errors(moment->reader, moment->at_us ? moment->at_us - moment->window_us :
 					     end_us - moment->window_us, end_us, date_row, &list, err);
 	if (code == 0)
-		code = print(options, shown, &list, err);
+		code = print(options, shown, &list, &selection, err);
 	free(list.rows);
 	free(list.place);
 	selection_done(&selection);

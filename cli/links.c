@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* links.c - `ibwire links`: one row per link with both ends */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ struct links {
 	bool *done; /* by port: its link was seen from this end */
 	struct link_row *rows;
 	size_t selected, count; /* links in the selection, and of these the rows */
+	size_t unknown;         /* ports without a row whose errors are unknown */
 };
 
 /* The rows of result_fill_rows(). */
@@ -149,8 +151,10 @@ static int add_link(struct links *links, uint32_t index, struct error *err)
 	if (row->has_b)
 		port_facts_of(&links->scope, peer, &row->b);
 	if (links->own->errors && !facts_has_errors(row->a.errors) &&
-	    !(row->has_b && facts_has_errors(row->b.errors)))
+	    !(row->has_b && facts_has_errors(row->b.errors))) {
+		links->unknown += (size_t)isnan(row->a.errors.value) + (row->has_b && isnan(row->b.errors.value));
 		return 0;
+	}
 	set_cells(row, &cells);
 	row->value = sorting_value(&links->own->sorting, cells.rows);
 	links->count++;
@@ -190,8 +194,10 @@ static int collect(struct links *links, struct error *err)
 /* The window of --errors, and why a table is empty. */
 static void note(const struct links *links, struct result *result)
 {
-	char window[MOMENT_WINDOW_SIZE];
+	char window[MOMENT_WINDOW_SIZE], unknown[UNKNOWN_ERRORS_SIZE];
+	const char *reset = links->moment->since_reset ? MOMENT_SINCE_RESET : "";
 
+	facts_unknown_errors(links->unknown, unknown);
 	if (!links->selected)
 		result_none(result, links->selection->all ? "the fabric has no link" :
 			    "no cable is connected, or no link matches; ibwire links --down lists links that are "
@@ -203,10 +209,10 @@ static void note(const struct links *links, struct result *result)
 		return;
 	moment_format_window(links->moment, window);
 	if (links->count)
-		result_note(result, "window: %s%s", window, links->moment->since_reset ? MOMENT_SINCE_RESET : "");
+		result_note(result, "window: %s%s%s", window, reset, unknown);
 	else if (links->selected && !links->state)
-		result_none(result, "no errors of %zu link%s in %s", links->selected,
-			    links->selected == 1 ? "" : "s", window);
+		result_none(result, "no errors of %zu link%s in %s%s%s", links->selected,
+			    links->selected == 1 ? "" : "s", window, reset, unknown);
 }
 
 static int print(const struct options *options, const struct links *links, struct error *err)

@@ -48,7 +48,6 @@ static void count_cleared(struct sweep_events *state, struct events *pending, in
 	if (!state->window_us) {
 		state->window++;
 		state->window_us = now_us;
-		state->window_wall_us = wall_us;
 	}
 	if (memory->cleared_window == state->window)
 		return;
@@ -65,15 +64,19 @@ static void count_cleared(struct sweep_events *state, struct events *pending, in
  * Report resets at once, since the operator may just have cleared a port. If many ports follow, one event
  * replaces the events of the window.
  */
-static void report_cleared(struct sweep_events *state, struct events *events, const struct events *pending,
-			   size_t cleared_before)
+static void report_cleared(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+			   const struct events *pending, size_t cleared_before)
 {
+	char span[WHEN_SIZE];
+
 	if (state->cleared == cleared_before)
 		return;
 	if (state->cleared >= CLEARED_TOGETHER) {
-		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "counters of %zu ports were reset externally; a minute later `ibwire ports "
-			   "finding:counters-cleared` lists them", state->cleared)->replaces = state->reported;
+		events_add(events, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "counters of %zu ports were reset externally%s%s; a minute later `ibwire ports "
+			   "finding:counters-cleared` lists them", state->cleared, now_us > state->window_us ? " in " : "",
+			   now_us > state->window_us ? when_format_span(now_us - state->window_us, span) : ""
+			   )->replaces = state->reported;
 		state->reported = 1;
 		return;
 	}
@@ -390,7 +393,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 			count_cleared(state, &pending, now_us, wall_us, fabric, sample, port);
 	}
 	report_full_waits(state, events, wall_us);
-	report_cleared(state, events, &pending, cleared_before);
+	report_cleared(state, events, now_us, wall_us, &pending, cleared_before);
 	events_done(&pending);
 }
 

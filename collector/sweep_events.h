@@ -31,7 +31,6 @@ struct sweep_events {
 	/* Ports whose counters were cleared within CLEARED_WINDOW_US of the first one. */
 	uint32_t window;         /* sequence number, from 1; also in port_entry */
 	int64_t window_us;       /* CLOCK_BOOTTIME of its start, 0: no window */
-	int64_t window_wall_us;
 	size_t cleared;
 	unsigned reported;           /* events of this window: one per port, or one for all */
 	bool full_waits;         /* the 32-bit PortXmitWait of an HCA became full */

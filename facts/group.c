@@ -13,7 +13,7 @@ bool group_count(const struct shape *shape, const struct balance *balance, const
 	bool reported = balance_is_reported(result);
 
 	if (result->cause != BALANCE_NONE)
-		counts->causes += !balance_is_second(result);
+		counts->causes++;
 	else if (reported)
 		(*(balance_is_chance(shape, balance, result) ? &counts->chance : &counts->uneven))++;
 	else if (result->state == BALANCE_ACTIVE)

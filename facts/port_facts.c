@@ -2,6 +2,7 @@
 #include "facts/port_facts.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "analysis/rate.h"
 #include "base/when.h"
@@ -46,6 +47,15 @@ struct measure facts_errors(const struct delta *delta)
 	if (bounds & delta->saturated)
 		return measure_saturated((double)errors);
 	return measure_of((double)errors, !bounds);
+}
+
+const char *facts_unknown_errors(size_t ports, char ret[UNKNOWN_ERRORS_SIZE])
+{
+	ret[0] = '\0';
+	if (ports)
+		snprintf(ret, UNKNOWN_ERRORS_SIZE, "; errors of %zu port%s are unknown: reset or not read", ports,
+			 ports == 1 ? "" : "s");
+	return ret;
 }
 
 bool port_was_unused(const struct snapshot *snapshot, uint32_t port)

@@ -115,6 +115,10 @@ static inline bool facts_has_errors(struct measure errors)
 	return errors.value > 0 || measure_is_at_least(errors);
 }
 
+/* facts_unknown_errors - "", or "; errors of 2 ports are unknown: reset or not read", after "no errors of ..." */
+#define UNKNOWN_ERRORS_SIZE 80
+const char *facts_unknown_errors(size_t ports, char ret[UNKNOWN_ERRORS_SIZE]);
+
 /* facts_sum - a sum in which NAN is unknown: NAN if both are. */
 double facts_sum(double sum, double more);
 

@@ -2,6 +2,7 @@
 #include "pages/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "facts/event_columns.h"
 #include "facts/finding_columns.h"
 #include "facts/moment.h"
+#include "facts/port_facts.h"
 #include "pages/history.h"
 #include "storage/history.h"
 #include "storage/reader.h"
@@ -238,9 +240,10 @@ static void put_counter(const struct report *report, struct result *result, size
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
 	const struct delta *longest = &report->sums[REPORT_WINDOWS - 1][at].sum;
-	bool at_least = longest->value[counter] &&
+	/* A saturated counter is never no error. */
+	bool at_least = longest->saturated & bit || (longest->value[counter] &&
 			(delta_lower_bounds(longest) & bit ||
-			 port_is_cut(report->moment->snapshot, report->ports[at], longest, report->covered_us));
+			 port_is_cut(report->moment->snapshot, report->ports[at], longest, report->covered_us)));
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return;
@@ -260,17 +263,15 @@ static void put_counter(const struct report *report, struct result *result, size
 static void put_sums(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
-	bool any = false;
+	char unknown[UNKNOWN_ERRORS_SIZE];
+	size_t unknown_count = 0;
 
-	for (size_t i = 0; i < report->port_count; i++)
-		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
-			const struct delta *sum = &report->sums[REPORT_WINDOWS - 1][i].sum;
-
-			any = any || sum->value[counter] || (sum->saturated | sum->reset) & COUNTER_BIT(counter);
+	for (size_t i = 0; i < report->port_count; i++) {
+		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 			put_counter(report, result, i, (enum counter)counter);
-		}
-	if (!any)
-		result_none(result, "no errors in the window");
+		unknown_count += isnan(facts_errors(&report->sums[REPORT_WINDOWS - 1][i].sum).value);
+	}
+	result_none(result, "no errors in the window%s", facts_unknown_errors(unknown_count, unknown));
 }
 
 static void add_sums(struct report *report, struct page *page)

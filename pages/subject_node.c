@@ -105,7 +105,6 @@ static void fill_totals(const struct subject_facts *facts, const uint32_t *ports
 {
 	struct measure xmit = MEASURE_NONE, rcv = MEASURE_NONE;
 	char out[32], in[32];
-	unsigned up = 0, known = 0;
 	struct measure errors = MEASURE_NONE;
 
 	for (size_t i = 0; i < count; i++) {
@@ -114,16 +113,12 @@ static void fill_totals(const struct subject_facts *facts, const uint32_t *ports
 		if (port_is_pollable(fabric_of(facts), &fabric_of(facts)->ports[ports[i]]))
 			port_facts_add(&port, &xmit, &rcv);
 		errors = measure_add(errors, port.errors);
-		if (!fabric_of(facts)->ports[ports[i]].num)
-			continue;
-		up += fabric_of(facts)->ports[ports[i]].state >= PORT_INIT;
-		known += measure_is_exact(port.xmit_bytes_per_s);
 	}
 	*field = (struct page_field){
 		.name = "total",
-		.value = page_print(page, "TX %s  RX %s  %u port%s read of %u with a link;  errors %s",
-				    rate_format(xmit, out, sizeof(out)), rate_format(rcv, in, sizeof(in)), known,
-				    known == 1 ? "" : "s", up, errors_text(page, errors)),
+		.value = page_print(page, "TX %s  RX %s  %u of %u port%s measured;  errors %s",
+				    rate_format(xmit, out, sizeof(out)), rate_format(rcv, in, sizeof(in)), xmit.exact,
+				    xmit.parts, xmit.parts == 1 ? "" : "s", errors_text(page, errors)),
 	};
 }
 

@@ -271,6 +271,10 @@ static void add_metric(const struct reading_one *one, size_t index, bool plotted
 	*section = (struct section){ one, one->coarse_too ? &one->coarse[index] : fine,
 				     { one->subject->name, fine->steps, fine->count } };
 	add_heading(one, fine, section->rows, plotted && !unknown, page);
+	if (series_is_reset(fine)) {
+		page_add_note(page, 0, false, "unknown: the counters were reset, and have counted nothing since their reset");
+		return;
+	}
 	if (unknown) {
 		page_add_note(page, 0, false, "unknown: the device does not support this counter%s",
 			      one->subject->port_count > 1 ? " (nor do the other devices)" : "");

@@ -391,7 +391,8 @@ static void judge_clean(struct judging *judging)
 		   report->total.at_least ? "at least " : "",
 		   result_format_bytes(job_bytes(&report->total), bytes, sizeof(bytes)),
 		   rate_format_bits(rate.value, mean, sizeof(mean)), measure_mark(rate),
-		   report->total.errors ? "" : ", no errors");
+		   report->total.errors ? "" : report->total.errors_at_least ? ", errors unknown in part" :
+		   ", no errors");
 }
 
 /* The worst first, and of equal severity in the order of verdicts. */

@@ -305,7 +305,7 @@ TEST_IN_FOLDER(events_are_in_order_of_age_up_to_the_limit)
 	model_destroy(model);
 }
 
-/* An event replaces earlier ones of its kind that are not older than itself, up to its count. */
+/* An event replaces the last ones of its kind, as many as it has counted. */
 TEST_IN_FOLDER(an_event_can_replace_earlier_ones)
 {
 	struct model *model = model_create(8, 2, 6, 4);
@@ -314,9 +314,9 @@ TEST_IN_FOLDER(an_event_can_replace_earlier_ones)
 		{ .wall_us = 10, .kind = "a", .text = "older" }, { .wall_us = 30, .kind = "a", .text = "another's" },
 		{ .wall_us = 30, .kind = "a", .text = "first" }, { .wall_us = 30, .kind = "b", .text = "other kind" },
 		{ .wall_us = 31, .kind = "a", .text = "second" },
-		{ .wall_us = 30, .kind = "a", .text = "2", .replaces = 2 },
-		{ .wall_us = 30, .kind = "a", .text = "3", .replaces = 1 },
-		{ .wall_us = 20, .kind = "a", .text = "4", .replaces = 9 },
+		{ .wall_us = 32, .kind = "a", .text = "2", .replaces = 2 },
+		{ .wall_us = 33, .kind = "a", .text = "3", .replaces = 1 },
+		{ .wall_us = 34, .kind = "a", .text = "4", .replaces = 2 },
 	};
 	struct sweep sweep = *model_step(model);
 

@@ -46,8 +46,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_DETAIL_LAST] = "REPLACE INTO detail_last (port, attribute, sweep) VALUES (?, ?, ?)",
 	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time, tick, missing)"
 		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE wall_us >= ? AND kind = ?"
-			  " AND id < ? ORDER BY id DESC LIMIT ?)",
+	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE kind = ? AND id < ?"
+			  " ORDER BY id DESC LIMIT ?)",
 	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
 	[FIND_JOBS] = "SELECT number, id, hosts FROM job WHERE end_us IS NULL AND ending = 0 ORDER BY number DESC"
 		      " LIMIT 1024",
@@ -148,9 +148,8 @@ static int remove_replaced(struct writer *writer, const struct event *event, str
 
 	if (!event->replaces)
 		return 0;
-	sqlite3_bind_int64(statement, 1, event->wall_us);
-	sqlite3_bind_text(statement, 2, event->kind, -1, SQLITE_STATIC);
-	DB_BIND(statement, 3, sqlite3_last_insert_rowid(writer->db), event->replaces);
+	sqlite3_bind_text(statement, 1, event->kind, -1, SQLITE_STATIC);
+	DB_BIND(statement, 2, sqlite3_last_insert_rowid(writer->db), event->replaces);
 	return db_run(statement, err);
 }
 

@@ -134,12 +134,21 @@ def read_again(name, data):
              for command in OTHERS[name][1] if "json" in command)]
 
 
+def make_sample():
+    """A database whose newest sweep is of now: commands need one of the last 30 s."""
+    for end in ("", "-wal", "-shm"):
+        if os.path.exists(DB + end):
+            os.unlink(DB + end)
+    run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", DB, 2, 3, 10)
+
+
 def line_endings():
     """A byte order mark, CRLF, blanks and a missing newline at the end change nothing. UTF-16 is named, and so is a line
     with a NUL byte: the lines after it are read."""
     wrong = []
     for name in ("settings", "name map", "host list", "states of hosts", "map of pods"):
         data = OTHERS[name][0].encode()
+        make_sample()
         plain = read_again(name, data)
         for kind, other in (("a byte order mark", b"\xef\xbb\xbf" + data), ("CRLF", data.replace(b"\n", b"\r\n")),
                             ("blanks", data.replace(b"\n", b" \t\n")), ("no last newline", data[:-1])):
@@ -156,7 +165,7 @@ def line_endings():
     return wrong
 
 
-run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", DB, 2, 3, 10)
+make_sample()
 limited(IBWIRE, "push", "--once", "--remote-write", "http://127.0.0.1:9/", "--since", "-1h", "--cursor", "cursor")
 with open("cursor", encoding="utf-8") as file:
     OTHERS["cursor"] = (file.read(), OTHERS["cursor"][1])

@@ -931,11 +931,26 @@ def check(name, db, long_list=15):
         tap.note(f"{name}: {count} facts, {values} values, {time.monotonic() - began:.1f} s")
 
 
+def unknown_errors(name, db):
+    """Where a port's errors are unknown, no face asserts that there are none."""
+    at = stamp_of(END - 70 if name == "reset" else END)  # the first sweep after the reset
+    ports = [f"{row['node']}/{row['port']}" for row in json_of(db, at, "ports")
+             if row["status"] in ("ok", "mirrored", "unsupported") and len(row["errors_unknown"]) > 11]
+    tap.result(ports or name == "healthy", f"{name}: ports have unknown errors", str(ports))
+    wrong = []
+    for port in ports[:4]:
+        for command in (["errors", port], ["links", "--errors", "--since", stamp_of(END - 3600), port], ["report", port]):
+            text = text_of(db, at, *command)
+            wrong += [f"{command}: {line}" for line in text.splitlines() if re.match("no error", line) and "unknown" not in line]
+    tap.equal(f"{name}: unknown errors are not none", wrong, [])
+
+
 def every_state():
     for moment_name in ("healthy", "fault", "clearing", "reset"):
         db = os.path.abspath(f"{moment_name}.db")
         run(BUILD + "/tests/screen/faces_db", db, moment_name, END)
         check(f"every state, {moment_name}", db)
+        unknown_errors(moment_name, db)
 
 
 def other_settings():

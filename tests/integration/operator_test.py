@@ -98,7 +98,7 @@ with tap.part("reports and routes of hosts"):
               [f"{row['node']}/{row['port']}" for row in rows("ports", "node0002")])
     tap.contains("and names them", text("report", "node0002"), "node0002 mlx5_1/1")
     sums = {key: 8 * sum(row[key] or 0 for row in rows("ports", "node0002")) for key in ("xmit_bytes_per_s", "rcv_bytes_per_s")}
-    total = re.search(r"^total +TX ([0-9.]+) ([kMG]?)b/s +RX ([0-9.]+) ([kMG]?)b/s +2 ports read of 2", text("report", "node0002"), re.M)
+    total = re.search(r"^total +TX ([0-9.]+) ([kMG]?)b/s +RX ([0-9.]+) ([kMG]?)b/s +2 of 2 ports measured", text("report", "node0002"), re.M)
     shown = [float(total[i]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[total[i + 1]] for i in (1, 3)] if total else []
     tap.result(shown and all(abs(a - b) <= 0.06e9 for a, b in zip(shown, sums.values())) and min(shown) > 1e9,
                "and their totals", f"{shown} {sums}")

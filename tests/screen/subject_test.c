@@ -333,7 +333,7 @@ TEST_ON_STAGE(a_switch_is_the_sum_of_its_links)
 	for (uint32_t i = 0; i < shown->fabric->port_count; i++)
 		links += shown->fabric->ports[i].node == node && shown->fabric->ports[i].peer != FABRIC_NONE;
 	subject_page_fill(&detail, &stage.app, &subject, 160);
-	snprintf(text, sizeof(text), "%u ports read of %u with a link", links, links);
+	snprintf(text, sizeof(text), "%u of %u ports measured", links + 1, links + 1);
 	line_with(&detail.page, text);
 	/* Its type is shown once. */
 	for (size_t i = 0; i < detail.page.part_count; i++)
@@ -343,7 +343,7 @@ TEST_ON_STAGE(a_switch_is_the_sum_of_its_links)
 	subject = (struct subject){ .kind = SUBJECT_NODE,
 				    .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
 	subject_page_fill(&detail, &stage.app, &subject, 160);
-	line_with(&detail.page, "1 port read of 1 with a link");
+	line_with(&detail.page, "1 of 1 port measured");
 	page_done(&detail.page);
 	history_plot_done(&detail.plot);
 }

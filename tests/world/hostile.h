@@ -96,6 +96,7 @@ struct hostile {
 	bool late_reported; /* of consecutive late sweeps */
 	size_t heaps[HEAPS_MAX], heap_count;
 	int64_t last_start_us;
+	int64_t last_event_us;  /* wall clock */
 	bool trace, week; /* week: it is stored (hostile_week.c) */
 };
 

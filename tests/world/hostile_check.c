@@ -203,8 +203,13 @@ static void check_pace(struct hostile *h, const struct sweep *sweep)
 	int64_t interval_us = h->lab->run.settings.interval_us;
 	bool late = h->last_start_us && sweep->start_us - h->last_start_us > interval_us * 11 / 10;
 
-	for (size_t i = 0; i < sweep->event_count; i++)
+	for (size_t i = 0; i < sweep->event_count; i++) {
 		h->late_reported |= !strcmp(sweep->events[i].kind, EVENT_SWEEP_LATE);
+		/* The list of events is in order of time, but for those that could not be stored before. */
+		assert_true(strcmp(sweep->events[i].kind, EVENT_COUNTERS_CLEARED) ||
+			    sweep->events[i].wall_us >= h->last_event_us);
+		h->last_event_us = sweep->events[i].wall_us;
+	}
 	h->late += late;
 	assert_true(!late || h->late_reported);
 	h->late_reported &= late;

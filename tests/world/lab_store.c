@@ -142,7 +142,7 @@ static int store_events(void *ctx, const struct event *events, size_t count, str
 		unsigned left = events[i].replaces;
 
 		for (size_t j = lab->event_count; left && j-- > 0;) {
-			if (strcmp(lab->events[j].kind, events[i].kind) || lab->events[j].wall_us < events[i].wall_us)
+			if (strcmp(lab->events[j].kind, events[i].kind))
 				continue;
 			lab->event_count--;
 			left--;

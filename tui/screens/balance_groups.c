@@ -432,6 +432,21 @@ static int list_rows(const struct balance_view *view, int rows)
 	return (size_t)list > view->result_count + 2 ? (int)view->result_count + 2 : list;
 }
 
+/* Why the list is empty. */
+static const char *no_groups(const struct balance_view *view, const struct app *app)
+{
+	const struct group_counts *counts = &view->counts;
+
+	if (!app->context->shape->group_count)
+		return "this fabric has no equivalent uplinks";
+	if (counts->unknown)
+		return counts->fine + counts->idle ? "no group is imbalanced, as far as their load is known" :
+		       "the load of all groups is unknown";
+	if (!counts->idle)
+		return "all groups are balanced";
+	return counts->fine ? "all groups are balanced or idle" : "all groups are idle";
+}
+
 static void draw(struct balance_view *view, struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
@@ -444,8 +459,7 @@ static void draw(struct balance_view *view, struct app *app, const struct rect *
 	list_screen_draw(&view->groups, app, &list);
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
-		draw_line(&brush, body, 2, ROLE_TEXT, app->context->shape->group_count ? "all groups are balanced" :
-			  "this fabric has no equivalent uplinks");
+		draw_line(&brush, body, 2, ROLE_TEXT, "%s", no_groups(view, app));
 }
 
 const struct balance_part_info balance_groups = {
