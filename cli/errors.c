@@ -189,7 +189,8 @@ static int print(const struct options *options, const struct columns *shown, con
 	size_t unknown_count = 0;
 
 	for (uint32_t i = 0; i < list->moment->fabric->port_count; i++)
-		unknown_count += selection_has_port(selection, i) && list->moment->fabric->ports[i].peer != FABRIC_NONE &&
+		unknown_count += selection_has_port(selection, i) &&
+				 list->moment->fabric->ports[i].peer != FABRIC_NONE &&
 				 isnan(facts_errors(&list->moment->snapshot->rows[i].sum).value);
 	facts_unknown_errors(unknown_count, unknown);
 	for (size_t i = 0; i < list->count; i++) {

@@ -74,7 +74,8 @@ static void report_cleared(struct sweep_events *state, struct events *events, in
 	if (state->cleared >= CLEARED_TOGETHER) {
 		events_add(events, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "counters of %zu ports were reset externally%s%s; a minute later `ibwire ports "
-			   "finding:counters-cleared` lists them", state->cleared, now_us > state->window_us ? " in " : "",
+			   "finding:counters-cleared` lists them", state->cleared,
+			   now_us > state->window_us ? " in " : "",
 			   now_us > state->window_us ? when_format_span(now_us - state->window_us, span) : ""
 			   )->replaces = state->reported;
 		state->reported = 1;

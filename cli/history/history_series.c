@@ -272,7 +272,8 @@ static void add_metric(const struct reading_one *one, size_t index, bool plotted
 				     { one->subject->name, fine->steps, fine->count } };
 	add_heading(one, fine, section->rows, plotted && !unknown, page);
 	if (series_is_reset(fine)) {
-		page_add_note(page, 0, false, "unknown: the counters were reset, and have counted nothing since their reset");
+		page_add_note(page, 0, false, "unknown: the counters were reset, and have counted nothing "
+			      "since their reset");
 		return;
 	}
 	if (unknown) {
