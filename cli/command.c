@@ -33,6 +33,7 @@ static const struct command commands[] = {
 	  "counters over time, per port or summed; --top lists the top ports", false, .run = history_run },
 	{ "report", "SUBJECT", "one-page report of a port, link, node or host",
 	  false, .run = report_run },
+	{ "alert", "", "send open findings to Alertmanager", false, .run = alert_run },
 	{ "metrics", "", "serve metrics to Prometheus, a page to browsers, and JSON, over HTTP", false,
 	  .run = metrics_run },
 	{ "push", "", "send stored sweeps to Prometheus remote write; the database is the queue", false,

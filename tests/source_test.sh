@@ -103,7 +103,7 @@ if ! systemd-analyze security --help 2>&1 | grep -q offline; then
 else
 	succeeds "the exposure of the services is at most 2.0" systemd-analyze --no-pager security --offline=true \
 		--threshold=20 "$IBWIRE_BUILD/dist/ibwire.service" "$IBWIRE_BUILD/dist/ibwire-metrics.service" \
-		"$IBWIRE_BUILD/dist/ibwire-push@.service"
+		"$IBWIRE_BUILD/dist/ibwire-push@.service" "$IBWIRE_BUILD/dist/ibwire-alert.service"
 fi
 # Programs of a build without sanitizers: position-independent, with read-only relocations, a protected stack and checked
 # calls of the C library.

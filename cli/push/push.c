@@ -133,7 +133,7 @@ static void report(const struct push_target *target, int64_t begin_us)
 		 "%llu sample%s rejected, %llu attempt%s failed",
 		 (unsigned long long)target->samples, text_plural(target->samples),
 		 (unsigned long long)target->batches,
-		 target->batches == 1 ? "" : "es", target->shown, seconds,
+		 target->batches == 1 ? "" : "es", target->receiver.shown, seconds,
 		 (double)target->samples / (seconds > 0 ? seconds : 1),
 		 target->samples ? (double)target->bytes / (double)target->samples : 0,
 		 (unsigned long long)target->samples_rejected,
@@ -214,7 +214,7 @@ static int push_with(struct push *push, const char *cursor, struct error *err)
 	int code = push_target_open(&push->target, err);
 
 	if (code == 0) {
-		cursor_path(cursor, push->db_path, push->target.url, path, sizeof(path));
+		cursor_path(cursor, push->db_path, push->target.receiver.url, path, sizeof(path));
 		code = push_state_open(&push->state, path, err);
 	}
 	if (code == 0 && push->since_us && push->state.origin.id)
@@ -261,14 +261,15 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	const char *cursor = NULL, *settings_path = NULL, *since = NULL, *url = NULL;
 	struct option_list labels = { 0 };
 	int64_t batch = 10000;
-	struct push push = { .state.lock_fd = -1 };
+	struct push push = { .state.lock_fd = -1, .target.receiver.option = "remote-write" };
 	struct push_target *target = &push.target;
 	const struct option_spec specs[] = {
 		OPT_TEXT("remote-write", 0, "URL", &url, "receiver: http(s)://... or @FILE with it (required)"),
 		OPT_TEXT("since", 0, "TIME", &since, "first start: begin at this time (at the newest sweep)"),
 		OPT_LIST("label", 0, "NAME=VALUE", &labels, "add a label to every series: fabric=a; repeatable"),
-		OPT_TEXT("token-file", 0, "FILE", &target->token_path, "send the token in this file (none)"),
-		OPT_TEXT("ca-file", 0, "FILE", &target->ca_path, "certificates to verify the receiver (the system's)"),
+		OPT_TEXT("token-file", 0, "FILE", &target->receiver.token_path, "send the token in this file (none)"),
+		OPT_TEXT("ca-file", 0, "FILE", &target->receiver.ca_path,
+			 "certificates to verify the receiver (the system's)"),
 		OPT_TEXT("cursor", 0, "FILE", &cursor, "file of what was acknowledged (beside the database)"),
 		OPT_FLAG("once", 0, &target->once, "send what is stored and exit"),
 		{ .name = "batch", .kind = OPTION_NUMBER, .argument = "N", .help = "samples per request (10000)",
@@ -290,7 +291,7 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 	if (code == 0 && !url)
 		code = options_usage_error(command, err, "--remote-write URL is required");
 	if (code == 0)
-		code = load(url, target->token_path, settings_path, &options, &files, err);
+		code = load(url, target->receiver.token_path, settings_path, &options, &files, err);
 	if (code == 0 && push.source.unchanged_us >= STALE_US)
 		code = options_usage_error(command, err,
 					   "--unchanged must be less than 5m: a series without samples becomes stale");
@@ -311,14 +312,14 @@ int push_run(const struct command *command, int argc, char **argv, struct error 
 		struct files fresh = { .names = NULL };
 		struct error why;
 
-		*target = (struct push_target){ .url = text_chars(&files.url), .token_path = target->token_path,
-						.ca_path = target->ca_path, .once = target->once };
+		*target = (struct push_target){ .receiver = target->receiver, .once = target->once };
+		target->receiver.url = text_chars(&files.url);
 		push.source.names = files.names;
 		push.source.settings = &files.settings;
 		code = push_with(&push, cursor, err);
 		if (code < 0 || !target->reload)
 			break;
-		if (load(url, target->token_path, settings_path, &options, &fresh, &why) == 0) {
+		if (load(url, target->receiver.token_path, settings_path, &options, &fresh, &why) == 0) {
 			log_info("settings, names and URL reloaded");
 			files_done(&files);
 			files = fresh;

@@ -2,29 +2,22 @@
 #include "cli/push/push_send.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <snappy-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "config.h"
 
 enum { BACKOFF_FIRST_MS = 100, BACKOFF_MOST_MS = 30000, RETRY_AFTER_MOST_S = 3600, POLL_MS = 100 };
-
-/* The body of a response is not needed: it is read so far, so that the connection can be used again. */
-enum { BODY_MOST = 64 << 10, BODY_S = 5 };
 
 /* A batch that is being sent. */
 struct push_request {
 	struct push_target *target;
-	CURL *curl;
-	struct curl_slist *headers;
+	struct http_post post;
 	struct text compressed;
 	uint64_t samples;
 	struct text rest;   /* of the batch, not compressed: it is sent after this part */
@@ -32,107 +25,25 @@ struct push_request {
 	enum { REQUEST_FREE, REQUEST_DUE, REQUEST_SENT } state;
 	unsigned tries;
 	bool while_failing; /* it was sent to find out whether the target responds again */
-	char why[CURL_ERROR_SIZE];
-	char reply[160];    /* the beginning of the response's first line */
-	size_t reply_len, body_len;
-	bool is_cut;        /* the response has its status, and a body that was not read to its end */
 };
-
-static size_t take_reply(char *bytes, size_t size, size_t count, void *ctx)
-{
-	struct push_request *request = ctx;
-	size_t len = size * count;
-
-	for (size_t i = 0; i < len && request->reply_len < sizeof(request->reply) - 1; i++)
-		request->reply[request->reply_len++] = bytes[i];
-	request->body_len += len;
-	request->is_cut = request->body_len > BODY_MOST;
-	return request->is_cut ? 0 : len;
-}
-
-/* Called about once a second. Return: not 0: end the transfer. */
-static int check_time(void *ctx, curl_off_t wanted, curl_off_t received, curl_off_t to_send, curl_off_t sent)
-{
-	struct push_request *request = ctx;
-	curl_off_t first_us = 0, total_us = 0;
-
-	(void)wanted;
-	(void)to_send;
-	(void)sent;
-	if (!received)
-		return 0;
-	curl_easy_getinfo(request->curl, CURLINFO_STARTTRANSFER_TIME_T, &first_us);
-	curl_easy_getinfo(request->curl, CURLINFO_TOTAL_TIME_T, &total_us);
-	request->is_cut |= first_us && total_us - first_us > BODY_S * US_PER_S;
-	return request->is_cut;
-}
-
-/* "https://host:port/path", without user, password and query, which may be secret. */
-static int show_url(const char *url, char *ret, size_t size, struct error *err)
-{
-	static const CURLUPart wanted[] = { CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT, CURLUPART_PATH };
-	char *parts[4] = { NULL };
-	CURLU *handle = curl_url();
-	CURLUcode code = handle ? curl_url_set(handle, CURLUPART_URL, url, 0) : CURLUE_OUT_OF_MEMORY;
-	bool good;
-
-	for (int i = 0; i < 4 && code == CURLUE_OK; i++)
-		code = curl_url_get(handle, wanted[i], &parts[i], CURLU_DEFAULT_PORT);
-	good = code == CURLUE_OK && (!strcmp(parts[0], "http") || !strcmp(parts[0], "https"));
-	if (good)
-		snprintf(ret, size, "%s://%s:%s%s", parts[0], parts[1], parts[2], parts[3]);
-	for (int i = 0; i < 4; i++)
-		curl_free(parts[i]);
-	curl_url_cleanup(handle);
-	if (code == CURLUE_OUT_OF_MEMORY)
-		return err_nomem(err);
-	if (!good)
-		return err_set(err, ERR_USAGE, "--remote-write requires an URL that begins with http:// or https://");
-	return 0;
-}
-
-static bool open_request(struct push_request *request, struct push_target *target)
-{
-	CURL *curl = curl_easy_init();
-
-	*request = (struct push_request){ .target = target, .curl = curl };
-	/* Strings are copied, which may fail for lack of memory. */
-	if (!curl || curl_easy_setopt(curl, CURLOPT_URL, target->url) ||
-	    (target->ca_path && curl_easy_setopt(curl, CURLOPT_CAINFO, target->ca_path)) ||
-	    curl_easy_setopt(curl, CURLOPT_USERAGENT, "ibwire/" PACKAGE_VERSION))
-		return false;
-	curl_easy_setopt(curl, CURLOPT_PRIVATE, request);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, request->why);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
-	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
-	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_time);
-	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request);
-	return true;
-}
 
 int push_target_open(struct push_target *target, struct error *err)
 {
-	int code = show_url(target->url, target->shown, sizeof(target->shown), err);
+	int code = http_receiver_check(&target->receiver, err);
 
 	if (code < 0)
 		return code;
-	if (target->ca_path && access(target->ca_path, R_OK))
-		return err_set(err, ERR_IO, "cannot read the certificates of --ca-file %s: %s", target->ca_path,
-			       strerror(errno));
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return err_nomem(err);
 	target->multi = curl_multi_init();
 	target->requests = calloc(PUSH_PARALLEL, sizeof(*target->requests));
 	if (!target->multi || !target->requests)
 		return err_nomem(err);
-	for (int i = 0; i < PUSH_PARALLEL; i++)
-		if (!open_request(&target->requests[i], target))
+	for (int i = 0; i < PUSH_PARALLEL; i++) {
+		struct push_request *request = &target->requests[i];
+
+		request->target = target;
+		if (!http_post_open(&request->post, &target->receiver, request))
 			return err_nomem(err);
+	}
 	return 0;
 }
 
@@ -142,9 +53,8 @@ void push_target_close(struct push_target *target)
 		struct push_request *request = &target->requests[i];
 
 		if (request->state == REQUEST_SENT)
-			curl_multi_remove_handle(target->multi, request->curl);
-		curl_easy_cleanup(request->curl);
-		curl_slist_free_all(request->headers);
+			curl_multi_remove_handle(target->multi, request->post.curl);
+		http_post_close(&request->post);
 		text_done(&request->compressed);
 		text_done(&request->rest);
 	}
@@ -152,48 +62,6 @@ void push_target_close(struct push_target *target)
 	target->requests = NULL;
 	curl_multi_cleanup(target->multi);
 	target->multi = NULL;
-}
-
-/* The token is read for each attempt: others replace it before it expires. */
-static int add_token(const char *path, struct curl_slist **headers, struct error *err)
-{
-	struct text token = { 0 }, header = { 0 };
-	struct curl_slist *more = NULL;
-	int code = text_read_file(path, "the token ", 64 << 10, &token, err);
-
-	while (code == 0 && token.len && strchr(" \t\r\n", token.chars[token.len - 1]))
-		token.chars[--token.len] = '\0';
-	if (code == 0 && (!token.len || !text_is_plain(token.chars, token.len)))
-		code = err_set(err, ERR_IO, "%s:1: not a token in one line", path);
-	if (code == 0) {
-		text_appendf(&header, "Authorization: Bearer %s", token.chars);
-		more = text_failed(&header) ? NULL : curl_slist_append(*headers, header.chars);
-		if (more)
-			*headers = more;
-		else
-			code = err_nomem(err);
-	}
-	text_done(&header);
-	text_done(&token);
-	return code;
-}
-
-static struct curl_slist *make_headers(void)
-{
-	static const char *const lines[] = { "Content-Type: application/x-protobuf", "Content-Encoding: snappy",
-					     "X-Prometheus-Remote-Write-Version: 0.1.0", "Expect:" };
-	struct curl_slist *headers = NULL;
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct curl_slist *more = curl_slist_append(headers, lines[i]);
-
-		if (!more) {
-			curl_slist_free_all(headers);
-			return NULL;
-		}
-		headers = more;
-	}
-	return headers;
 }
 
 /* The length of so many series, each a byte and a length before its bytes, at the beginning of a batch. */
@@ -266,19 +134,6 @@ static int halve(struct push_request *request, struct error *err)
 	return text_failed(&whole) ? err_nomem(err) : compress_rest(request, err);
 }
 
-/* Why the target has not taken a batch: its HTTP response, or the error. Both may contain text from the receiver. */
-static void describe(const struct push_request *request, long status, char *ret, size_t size)
-{
-	const char *words = status ? request->reply : request->why;
-	char clean[2 * CURL_ERROR_SIZE];
-
-	text_sanitise(words, strcspn(words, "\r\n"), clean, sizeof(clean));
-	if (status)
-		snprintf(ret, size, "HTTP status %ld%s%.400s", status, *clean ? ": " : "", clean);
-	else
-		snprintf(ret, size, "%s", clean);
-}
-
 static int settle(struct push_request *request, long status, struct error *err)
 {
 	struct push_target *target = request->target;
@@ -286,14 +141,14 @@ static int settle(struct push_request *request, long status, struct error *err)
 
 	request->state = REQUEST_FREE;
 	if (request->while_failing) {
-		log_info("%s responds again", target->shown);
+		log_info("%s responds again", target->receiver.shown);
 		target->failing = false;
 	}
 	target->backoff_ms = 0;
-	describe(request, status, reason, sizeof(reason));
+	http_post_describe(&request->post, status, reason, sizeof(reason));
 	if (status == 413 && request->samples > 1) {
 		if (!target->halved)
-			log_warning("%s: %s; sending batches of %llu samples in halves", target->shown, reason,
+			log_warning("%s: %s; sending batches of %llu samples in halves", target->receiver.shown, reason,
 				    (unsigned long long)request->samples);
 		target->halved = true;
 		return halve(request, err);
@@ -307,13 +162,13 @@ static int settle(struct push_request *request, long status, struct error *err)
 	if (status >= 300 && !target->rejected) {
 		target->rejected = true;
 		log_warning("%s rejects samples: %s; skipped a batch of %llu, more of them are only counted",
-			    target->shown, reason, (unsigned long long)request->samples);
+			    target->receiver.shown, reason, (unsigned long long)request->samples);
 	}
 	return request->rest_samples ? compress_rest(request, err) : 0;
 }
 
 /* @wait_s: of Retry-After; 0: none */
-static int retry_later(struct push_request *request, long status, curl_off_t wait_s, struct error *err)
+static int retry_later(struct push_request *request, long status, long wait_s, struct error *err)
 {
 	struct push_target *target = request->target;
 	int64_t now_us = clock_boottime_us(clock_system());
@@ -321,12 +176,12 @@ static int retry_later(struct push_request *request, long status, curl_off_t wai
 
 	request->state = REQUEST_DUE;
 	target->attempts_failed++;
-	describe(request, status, reason, sizeof(reason));
+	http_post_describe(&request->post, status, reason, sizeof(reason));
 	if (target->once && ++request->tries == PUSH_ATTEMPTS_ONCE)
 		return err_set(err, ERR_UNAVAILABLE, "%s: %.300s; the cursor has the last acknowledged sweep",
-			       target->shown, reason);
+			       target->receiver.shown, reason);
 	if (!target->failing)
-		log_warning("%s: %s; trying again until it responds", target->shown, reason);
+		log_warning("%s: %s; trying again until it responds", target->receiver.shown, reason);
 	/* Requests that fail together double the time once. */
 	if (!target->failing || request->while_failing) {
 		target->backoff_ms = target->backoff_ms ? target->backoff_ms * 2 : BACKOFF_FIRST_MS;
@@ -344,29 +199,15 @@ static int retry_later(struct push_request *request, long status, curl_off_t wai
 
 static int start(struct push_request *request, struct error *err)
 {
+	static const char *const headers[] = { "Content-Type: application/x-protobuf", "Content-Encoding: snappy",
+					       "X-Prometheus-Remote-Write-Version: 0.1.0", "Expect:", NULL };
 	struct push_target *target = request->target;
-	struct error why = { 0 };
-	int code = 0;
+	int code = http_post_prepare(&request->post, headers, request->compressed.chars, request->compressed.len, err);
 
 	request->while_failing = target->failing;
-	request->reply_len = request->body_len = 0;
-	request->is_cut = false;
-	memset(request->reply, 0, sizeof(request->reply));
-	request->why[0] = '\0';
-	curl_slist_free_all(request->headers);
-	request->headers = make_headers();
-	if (!request->headers)
-		return err_nomem(err);
-	if (target->token_path)
-		code = add_token(target->token_path, &request->headers, &why);
-	if (code < 0) {
-		snprintf(request->why, sizeof(request->why), "%.250s", why.text);
-		return code == ERR_NOMEM ? err_nomem(err) : retry_later(request, 0, 0, err);
-	}
-	curl_easy_setopt(request->curl, CURLOPT_HTTPHEADER, request->headers);
-	curl_easy_setopt(request->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->compressed.len);
-	curl_easy_setopt(request->curl, CURLOPT_POSTFIELDS, request->compressed.chars);
-	if (curl_multi_add_handle(target->multi, request->curl) != CURLM_OK)
+	if (code < 0)
+		return code == ERR_NOMEM ? code : retry_later(request, 0, 0, err);
+	if (curl_multi_add_handle(target->multi, request->post.curl) != CURLM_OK)
 		return err_nomem(err);
 	request->state = REQUEST_SENT;
 	return 0;
@@ -393,19 +234,14 @@ static int start_due(struct push_target *target, struct error *err)
 
 static int complete(struct push_target *target, const CURLMsg *message, struct error *err)
 {
-	struct push_request *request = NULL;
-	CURLcode result = message->data.result;
-	curl_off_t wait_s = 0;
-	long status = 0;
+	struct push_request *request;
+	struct http_post *post = NULL;
+	long wait_s, status;
 
-	curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &request);
-	if (result == CURLE_OK || request->is_cut) {
-		curl_easy_getinfo(request->curl, CURLINFO_RESPONSE_CODE, &status);
-		curl_easy_getinfo(request->curl, CURLINFO_RETRY_AFTER, &wait_s);
-	} else if (!*request->why) {
-		snprintf(request->why, sizeof(request->why), "%s", curl_easy_strerror(result));
-	}
-	curl_multi_remove_handle(target->multi, request->curl);
+	curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &post);
+	request = post->ctx;
+	status = http_post_status(post, (int)message->data.result, &wait_s);
+	curl_multi_remove_handle(target->multi, post->curl);
 	if ((status >= 200 && status < 300) || status == 400 || status == 409 || status == 413 || status == 422)
 		return settle(request, status, err);
 	return retry_later(request, status, wait_s, err);

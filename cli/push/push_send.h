@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/lib/http_post.h"
 
 struct error;
 struct push_request;
@@ -18,15 +19,12 @@ struct push_request;
 #define PUSH_PARALLEL 4
 
 struct push_target {
-	const char *url;        /* http:// or https://; borrowed as the next two */
-	const char *token_path; /* of a bearer token, read for each request; NULL: none */
-	const char *ca_path;    /* of the certificates that the receiver's is verified with; NULL: the system's */
+	struct http_receiver receiver;
 	bool once;
 	bool reload;            /* SIGHUP: all of the above is to be read again */
 
 	void *multi;
 	struct push_request *requests;
-	char shown[256];        /* the URL without user, password and query, for messages */
 	int64_t backoff_ms, retry_us;
 	bool failing, rejected, halved; /* was logged */
 	uint64_t samples_most;  /* of a batch, after 413; 0: no limit */

@@ -100,6 +100,7 @@ COMMANDS = {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
         "--hosts": ["dot --hosts"],
         "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
+    "alert": ("", {}),
     "metrics": ("--once", {"--once": ["--once"]}),
     "names": ("suggest", {}),
     "errors": ("", {"--sort": ["--sort last"]}),
