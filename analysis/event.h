@@ -18,7 +18,7 @@ struct event {
 	uint64_t node_guid;  /* 0: none */
 	uint64_t peer_guid;  /* 0: none */
 	uint8_t port, peer_port; /* valid if the GUID of the same end is set */
-	/* Number of events of this kind, the last ones, that this one summarises. They are removed when it is stored. */
+	/* The last events of this kind that this one summarises: their number. They are removed when it is stored. */
 	unsigned replaces;
 	char text[256];      /* one line, printable */
 };

@@ -37,7 +37,6 @@ static void assert_errors(const json_t *row, const struct delta *delta, bool cut
 		bool known = delta && delta->elapsed_us > 0 && delta->known & bit;
 		const json_t *value = json_object_get(errors, key);
 
-if (list_has(unknown, key) != (!known || cut || (delta_lower_bounds(delta) & bit))) printf("DBG %s known %d cut %d lb %d elapsed %lld %s\n", key, known, cut, !!(delta_lower_bounds(delta) & bit), delta?(long long)delta->elapsed_us:0, json_dumps(json_object_get(row,"window_s"),JSON_ENCODE_ANY));
 		assert_int_equal(list_has(unknown, key), !known || cut || delta_lower_bounds(delta) & bit);
 		if (known && delta->value[counter])
 			assert_true(unsigned_of(value) == delta->value[counter]);

@@ -236,7 +236,8 @@ static int send_set(struct sender *sender, struct error *err)
 	sender->backoff_us = 0;
 	sender->send_us = clock_boottime_us(clock_system()) + sender->repeat_us;
 	alert_set_sent(&sender->set, now_us);
-	return status == 400 ? err_set(err, ERR_UNAVAILABLE, "%s refuses alerts: %s", sender->receiver.shown, reason) : 0;
+	return status == 400 ? err_set(err, ERR_UNAVAILABLE, "%s refuses alerts: %s", sender->receiver.shown, reason) :
+			       0;
 }
 
 static int run(struct sender *sender, struct error *err)

@@ -140,7 +140,8 @@ static const char *read_string(const char *at, struct text *ret)
  * An object of strings.
  * @ret:  names and values, borrowed from @chars. Return: the byte after it; NULL: it is something else.
  */
-static const char *read_object(const char *at, struct text *chars, struct alert_label *ret, size_t most, size_t *ret_count)
+static const char *read_object(const char *at, struct text *chars, struct alert_label *ret, size_t most,
+			       size_t *ret_count)
 {
 	size_t offsets[2 * ALERT_LABELS_MAX], count = 0;
 
@@ -162,7 +163,8 @@ static const char *read_object(const char *at, struct text *chars, struct alert_
 			at = NULL;
 	}
 	for (size_t i = 0; i < count / 2; i++)
-		ret[i] = (struct alert_label){ text_chars(chars) + offsets[2 * i], text_chars(chars) + offsets[2 * i + 1] };
+		ret[i] = (struct alert_label){ text_chars(chars) + offsets[2 * i],
+					       text_chars(chars) + offsets[2 * i + 1] };
 	*ret_count = count / 2;
 	return at ? at + 1 : NULL;
 }

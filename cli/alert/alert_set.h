@@ -3,9 +3,9 @@
  * alert_set.h - findings as alerts of Alertmanager, and those that it is to be told about
  *
  * Labels identify an alert: kind, number, severity and subject of a finding, which are constant while it is open, and
- * those of --label. Where the severity rises, one alert ends and another begins. An alert is firing while it is sent with
- * an end in the future, so that it ends by itself if it is no longer sent. One that has ended is sent with its end for
- * ALERT_ENDED_US, but only if Alertmanager has had it as firing: an end alone would be reported as one.
+ * those of --label. Where the severity rises, one alert ends and another begins. An alert is firing while it is sent
+ * with an end in the future, so that it ends by itself if it is no longer sent. One that has ended is sent with its end
+ * for ALERT_ENDED_US, but only if Alertmanager has had it as firing: an end alone would be reported as one.
  *
  * Source: Alertmanager 0.25, api/v2/openapi.yaml: postableAlerts, gettableAlerts.
  */

@@ -114,7 +114,8 @@ TEST(a_listed_alert_is_the_same_as_its_finding_whatever_the_subject_is)
 	static const struct { const char *subject, *listed; } cases[] = {
 		{ "leaf1", "leaf1" }, { "a\"b\\c", "a\\\"b\\\\c" }, { "<&>", "\\u003c\\u0026\\u003e" },
 		{ "\n\t", "\\n\\t" }, { "\xc3\xa9\xf0\x9f\x98\x80", "\\u00e9\\ud83d\\ude00" },
-		{ "\xc3\xa9\xf0\x9f\x98\x80", "\xc3\xa9\xf0\x9f\x98\x80" }, { "},{\"labels\":{", "},{\\\"labels\\\":{" },
+		{ "\xc3\xa9\xf0\x9f\x98\x80", "\xc3\xa9\xf0\x9f\x98\x80" },
+		{ "},{\"labels\":{", "},{\\\"labels\\\":{" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -123,7 +124,8 @@ TEST(a_listed_alert_is_the_same_as_its_finding_whatever_the_subject_is)
 		char list[1024];
 
 		snprintf(list, sizeof(list), "[{\"fingerprint\":\"x\",\"labels\":{\"alertname\":\"link-degraded\","
-			 "\"fabric\":\"a\",\"finding\":\"7\",\"severity\":\"warning\",\"subject\":\"%s\"}}]", cases[i].listed);
+			 "\"fabric\":\"a\",\"finding\":\"7\",\"severity\":\"warning\",\"subject\":\"%s\"}}]",
+			 cases[i].listed);
 		assert_int_equal(alert_set_learn(&set, list, NULL), 0);
 		assert_int_equal(set.count, 1);
 		update(&set, &row, T0);
@@ -145,7 +147,8 @@ TEST(alerts_of_others_and_damaged_lists_are_left_out)
 		{ LISTED("{" OURS "}"), 0, 0 }, { LISTED("{" OURS ",\"fabric\":\"a\",\"more\":\"x\"}"), 0, 0 },
 		{ LISTED("{" OURS ",\"fabric\":\"a\""), 0, 1 }, { LISTED("{" OURS ",\"fabric\":\"a"), 0, 0 },
 		{ LISTED("{" OURS ",\"fabric\":\"\\"), 0, 0 }, { LISTED("{" OURS ",\"fabric\":\"\\u12"), 0, 0 },
-		{ LISTED("{" OURS ",\"fabric\":1}"), 0, 0 }, { LISTED("{}"), 0, 0 }, { LISTED("{\"a\":{\"b\":1}}"), 0, 0 },
+		{ LISTED("{" OURS ",\"fabric\":1}"), 0, 0 }, { LISTED("{}"), 0, 0 },
+		{ LISTED("{\"a\":{\"b\":1}}"), 0, 0 },
 		{ "[]", 0, 0 }, { "[", 0, 0 }, { "", ERR_IO, 0 }, { "<html>", ERR_IO, 0 },
 	};
 
