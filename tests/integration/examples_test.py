@@ -77,6 +77,7 @@ TIMES = {
 NOT_RUN = {
     "mpirun ...": "stands for anybody's job",
     "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
+    "ibwire alert --alertmanager http://127.0.0.1:9093 --label fabric=a --once": "see alert_test.py",
     "ibwire metrics --listen 10.0.0.5:9683 --web-config /etc/ibwire/web.yml": "runs until it is stopped: see metrics_test.py",
 }
 # Programs that an example hands something to, and that a test shall not run.
@@ -167,7 +168,9 @@ NO_RECEIVER = ("remote-write", "since", "label", "token-file", "ca-file", "curso
                "node-name-map", "db")
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
                    "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"} | {
-                       f"push --{option}": "requires a receiver: see push_test.py" for option in NO_RECEIVER}
+                       f"push --{option}": "requires a receiver: see push_test.py" for option in NO_RECEIVER} | {
+                           f"alert --{option}": "requires a receiver: see alert_test.py" for option in
+                           ("alertmanager", "label", "token-file", "ca-file", "repeat", "once", "db")}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
 ANSWERS = {"health": {1, 2}, "doctor": {1, 2}, "status": {1, 2}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
