@@ -498,7 +498,7 @@ TEST(a_link_has_one_verdict)
 		shape_destroy(shape);
 		/* The subnet manager has not set it to Active. */
 		tree.fabric->ports[peer].state = PORT_INIT;
-		shape = net_shape(tree.fabric, NULL);
+		assert_int_equal(shape_create(tree.fabric, NULL, &shape, NULL), 0);
 		assert_int_equal(shape->ports[port].verdict, LINK_NOT_DEGRADED);
 		assert_int_equal(shape->slow_count, 0);
 		net_done(tree.fabric, shape);
