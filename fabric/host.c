@@ -27,22 +27,17 @@ static const char *const devices[] = {
 	"siw", "rdmap",
 };
 
-bool host_is_device(const char *word, size_t word_len)
+static bool is_device(const struct word *word)
 {
 	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
 		size_t len = strlen(devices[i]);
 
 		/* "mlx5_ib0", "mlx5_an0": names of Azure. */
-		if (word_len > len && !strncasecmp(word, devices[i], len) &&
-		    (isdigit((unsigned char)word[len]) || devices[i][len - 1] == '_'))
+		if (word->len > len && !strncasecmp(word->at, devices[i], len) &&
+		    (isdigit((unsigned char)word->at[len]) || devices[i][len - 1] == '_'))
 			return true;
 	}
 	return false;
-}
-
-static bool is_device(const struct word *word)
-{
-	return host_is_device(word->at, word->len);
 }
 
 static bool is_word(const struct word *word, const char *text)

@@ -38,9 +38,6 @@ struct host_words {
  */
 bool host_split(const char *name, struct host_words *ret);
 
-/* host_is_device - is a word the name of an RDMA device? */
-bool host_is_device(const char *word, size_t len);
-
 /*
  * host_name - name of the host of an HCA; its GUID, if the description names none
  * @ret:  at least NODE_NAME_SIZE bytes

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "fabric/host.h"
 
 /* "0x" and up to 16 digits, nothing else. */
 static bool parse_guid(const char *typed, uint64_t *ret)
@@ -295,6 +294,23 @@ size_t names_display(const struct fabric *fabric, const char *name, char *ret)
 	return fabric ? display(&fabric->names, name, ret) : names_short(name, ret);
 }
 
+/*
+ * "mlx5_0", "hfi1_0", "HCA-1": descriptions that these drivers set before a host has a name, a narrower rule than that
+ * of host_split(); the views of the database repeat it (TABLES_IS_GENERIC).
+ */
+static bool is_device(const char *word, size_t len)
+{
+	size_t digits = 0;
+
+	while (digits < len && isdigit((unsigned char)word[len - 1 - digits]))
+		digits++;
+	if (!digits || digits == len)
+		return false;
+	len -= digits;
+	return (len == 4 && !strncmp(word, "HCA-", 4)) || (len == 5 && !strncmp(word, "mlx", 3) && word[4] == '_') ||
+	       (len == 5 && !strncmp(word, "hfi", 3) && word[4] == '_');
+}
+
 bool names_is_generic(const char *desc)
 {
 	static const char maker[] = "Mellanox Technologies";
@@ -314,7 +330,7 @@ bool names_is_generic(const char *desc)
 	for (size_t i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
 		if (strlen(placeholders[i]) == first && !strncmp(desc, placeholders[i], first))
 			return true;
-	return first == len && host_is_device(desc, len);
+	return first == len && is_device(desc, len);
 }
 
 /* Room for the digits of a GUID in a name: " (", 16 digits, ")". */

@@ -13,7 +13,7 @@ bool group_count(const struct shape *shape, const struct balance *balance, const
 	bool reported = balance_is_reported(result);
 
 	if (result->cause != BALANCE_NONE)
-		counts->causes++;
+		(*(balance_is_second(result) ? &counts->second : &counts->causes))++;
 	else if (reported)
 		(*(balance_is_chance(shape, balance, result) ? &counts->chance : &counts->uneven))++;
 	else if (result->state == BALANCE_ACTIVE)
@@ -25,8 +25,10 @@ bool group_count(const struct shape *shape, const struct balance *balance, const
 
 void group_append_counts(const struct group_counts *counts, struct text *text)
 {
-	text_appendf(text, "%zu %s with a cause, %zu imbalanced without a cause, %zu ok within chance", counts->causes,
-		     counts->causes == 1 ? "group" : "groups", counts->uneven, counts->chance);
+	text_appendf(text, "%zu %s with a cause", counts->causes, counts->causes == 1 ? "group" : "groups");
+	if (counts->second)
+		text_appendf(text, " (%zu in both directions)", counts->second);
+	text_appendf(text, ", %zu imbalanced without a cause, %zu ok within chance", counts->uneven, counts->chance);
 }
 
 void group_append_others(const struct group_counts *counts, struct text *text)

@@ -17,6 +17,7 @@ struct text;
 /* Numbers of results: a group has one for each direction. */
 struct group_counts {
 	size_t causes, uneven, chance; /* with a cause; uneven without one; uneven within chance */
+	size_t second;                 /* balance_is_second() */
 	size_t fine, idle, unknown;
 };
 
@@ -28,7 +29,7 @@ bool group_count(const struct shape *shape, const struct balance *balance, const
 		 struct group_counts *counts);
 
 /*
- * group_append_counts - "1 group with a cause, 5 imbalanced without a cause, 40 ok within chance"
+ * group_append_counts - "3 groups with a cause (1 in both directions), 5 imbalanced without a cause, 40 ok within chance"
  * group_append_others - "92 balanced, 22 idle, 0 unknown": the groups that are not reported
  */
 void group_append_counts(const struct group_counts *counts, struct text *text);

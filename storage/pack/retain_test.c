@@ -391,7 +391,7 @@ TEST_IN_FOLDER(jobs_are_removed)
 	check_change(path, "INSERT INTO job SELECT value, value, '', '', '', s.now - value * 86400000000, 0, 'boot', "
 		"NULL,"
 		     " iif(value = 50, NULL, s.now - (value = 40) * 1728000000000), 0, 'boot', NULL, value <> 50, "
-		     "NULL, NULL"
+		     "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
 		     " FROM json_each('[3, 30, 40, 50]'), (SELECT max(wall_us) AS now FROM sweep) s");
 	check_change(path, "INSERT INTO snapshot (name, note, complete, wall_us, start_us, end_us, boot_id, "
 		"discovered, slow,"

@@ -125,7 +125,7 @@ static void a_clearing_finding_does_not_raise_the_exit_status_of_health(void **s
 	use_database(NULL);
 }
 
-/* The link is slower from the fifth minute on: one group with a cause, and no uneven load before that. */
+/* The link is slower from the fifth minute on: its group is counted once, and no uneven load before that. */
 static void balance_counts_a_slow_link_once_and_reports_no_start(void **state)
 {
 	const int64_t end_us = INT64_C(1790000000000000), at_us = end_us - 13 * 60 * US_PER_S;
@@ -136,7 +136,8 @@ static void balance_counts_a_slow_link_once_and_reports_no_start(void **state)
 	use_scenario("uplink-one-lane.scenario", end_us);
 	snprintf(line, sizeof(line), "balance|--at|%s", when_format_utc(at_us, when));
 	assert_int_equal(run(line, &output, &err), 0);
-	assert_non_null(strstr(output, "2 groups with a cause, 0 imbalanced without a cause, 16 ok within chance;"));
+	assert_non_null(strstr(output, "2 groups with a cause (1 in both directions), 0 imbalanced without a cause, "
+				"16 ok within chance;"));
 	assert_non_null(strstr(output, "leaf-u01-r0 uplinks out: degraded-member"));
 	assert_null(strstr(output, "uneven for"));
 	free(output);
