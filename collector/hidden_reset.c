@@ -8,8 +8,8 @@
 /* Resets of a port within this time are of one tool. */
 #define REPEATED_US (10 * 60 * INT64_C(1000000))
 
-/* From this number of ports in a sweep on, a tool clears the whole fabric. */
-enum { WHOLE_FABRIC = 10 };
+/* From this number of ports in a sweep on, at this number of nodes, a tool clears the whole fabric. */
+enum { WHOLE_FABRIC = 10, WHOLE_FABRIC_NODES = 3 };
 
 /* Reading times are inexact. */
 #define RATE_TOLERANCE 1.1
@@ -96,18 +96,21 @@ static void mark_port(const struct fabric *fabric, struct port_sample *sample, s
 void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us, int64_t interval_us)
 {
 	const struct fabric *fabric = memory->fabric;
-	size_t ports = 0, end;
+	size_t ports = 0, nodes = 0, end;
+	uint32_t last = FABRIC_NONE;
 
 	for (size_t i = 0; i < result->count; i++) {
 		if (!result->samples[i].delta || !result->samples[i].delta->reset)
 			continue;
 		ports++;
+		nodes += fabric->ports[result->samples[i].port].node != last;
+		last = fabric->ports[result->samples[i].port].node;
 		remember(node_memory_port(memory, result->samples[i].port), now_us);
 	}
 	/* The samples of a node are consecutive. */
 	for (size_t i = 0; i < result->count; i = end) {
 		uint32_t node = fabric->ports[result->samples[i].port].node;
-		bool cleared = ports >= WHOLE_FABRIC;
+		bool cleared = ports >= WHOLE_FABRIC && nodes >= WHOLE_FABRIC_NODES;
 
 		for (end = i; end < result->count && fabric->ports[result->samples[end].port].node == node; end++)
 			cleared |= result->samples[end].delta && result->samples[end].delta->reset;

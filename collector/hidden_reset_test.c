@@ -8,35 +8,41 @@
 #include "fabric/fabric.h"
 
 /* Two switches with two links; a sweep each 10 s. A 4x HDR link carries 62.5e9 words in that time. */
-enum { PORTS = 4, INTERVAL_S = 10 };
+enum { PORTS = 4, PORTS_MOST = 64, INTERVAL_S = 10 };
 #define A_SECOND UINT64_C(1250000000)
 
 static struct fabric *fabric;
 static struct node_memory memory;
-static uint64_t words[PORTS];
+static uint64_t words[PORTS_MOST];
 static int64_t now_us;
 
-static int make(void **state)
+static void make_switches(unsigned nodes, unsigned ports)
 {
-	(void)state;
 	fabric = fabric_create(NULL);
 	memory = (struct node_memory){ 0 };
 	now_us = 1000 * US_PER_S;
-	for (unsigned node = 0; node < 2; node++) {
-		struct node added = { .guid = 0x100 + node, .type = NODE_SWITCH, .port_count = 2, .desc = "switch" };
+	for (unsigned node = 0; node < nodes; node++) {
+		struct node added = { .guid = 0x100 + node, .type = NODE_SWITCH, .port_count = (uint8_t)ports,
+				      .desc = "switch" };
 
 		assert_true(fabric_add_node(fabric, &added, NULL) >= 0);
-		for (unsigned port = 1; port <= 2; port++)
+		for (unsigned port = 1; port <= ports; port++)
 			assert_true(fabric_add_port(fabric, &(struct port){
 				.num = (uint8_t)port, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X,
 				.speed = LINK_SPEED_HDR }, NULL) >= 0);
 	}
-	assert_int_equal(fabric_link(fabric, 0, 2, NULL), 0);
-	assert_int_equal(fabric_link(fabric, 1, 3, NULL), 0);
+	for (unsigned i = 0; i < ports; i++)
+		assert_int_equal(fabric_link(fabric, i, (nodes - 1) * ports + i, NULL), 0);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	assert_int_equal(node_memory_set_fabric(&memory, fabric, NULL), 0);
-	for (unsigned i = 0; i < PORTS; i++)
+	for (unsigned i = 0; i < nodes * ports; i++)
 		words[i] = 1000 * A_SECOND;
+}
+
+static int make(void **state)
+{
+	(void)state;
+	make_switches(2, PORTS / 2);
 	return 0;
 }
 
@@ -49,16 +55,16 @@ static int drop(void **state)
 }
 
 /* Read ports that have counted @now words since they were last cleared. Return: the ports whose delta is marked. */
-static unsigned sweep_after(int64_t elapsed_us, const uint64_t now[PORTS])
+static uint64_t sweep_ports(int64_t elapsed_us, const uint64_t *now, unsigned count)
 {
-	struct port_sample samples[PORTS] = { 0 };
-	struct reading readings[PORTS] = { 0 };
-	struct delta deltas[PORTS];
-	struct sweep_result result = { .samples = samples, .readings = readings, .deltas = deltas, .count = PORTS };
-	unsigned marked = 0;
+	struct port_sample samples[PORTS_MOST] = { 0 };
+	struct reading readings[PORTS_MOST] = { 0 };
+	struct delta deltas[PORTS_MOST];
+	struct sweep_result result = { .samples = samples, .readings = readings, .deltas = deltas, .count = count };
+	uint64_t marked = 0;
 
 	now_us += elapsed_us;
-	for (unsigned i = 0; i < PORTS; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		struct reading last = { .at_us = now_us - elapsed_us };
 
 		for (int counter = COUNTER_XMIT_DATA; counter <= COUNTER_RCV_DATA; counter++) {
@@ -73,16 +79,44 @@ static unsigned sweep_after(int64_t elapsed_us, const uint64_t now[PORTS])
 		words[i] = now[i];
 	}
 	hidden_reset_mark(&result, &memory, now_us, INTERVAL_S * US_PER_S);
-	for (unsigned i = 0; i < PORTS; i++) {
-		marked |= (unsigned)(deltas[i].reset != 0) << i;
+	for (unsigned i = 0; i < count; i++) {
+		marked |= (uint64_t)(deltas[i].reset != 0) << i;
 		assert_true((samples[i].suspected & ~deltas[i].reset) == 0);
 	}
 	return marked;
 }
 
+static unsigned sweep_after(int64_t elapsed_us, const uint64_t now[PORTS])
+{
+	return (unsigned)sweep_ports(elapsed_us, now, PORTS);
+}
+
 static unsigned sweep(const uint64_t now[PORTS])
 {
 	return sweep_after(INTERVAL_S * US_PER_S, now);
+}
+
+/* Ten cleared ports of one switch are one cleared switch: a small counter of another one is exact. */
+TEST(the_whole_fabric_is_cleared_if_several_nodes_are)
+{
+	enum { NODES = 5, EACH = 10 };
+
+	for (unsigned cleared = 1; cleared < NODES; cleared++) {
+		uint64_t now[NODES * EACH];
+
+		make_switches(NODES, EACH);
+		words[NODES * EACH - 1] = 0;
+		for (unsigned i = 0; i < NODES * EACH; i++)
+			now[i] = 1010 * A_SECOND;
+		now[NODES * EACH - 1] = 5 * A_SECOND;
+		assert_true(sweep_ports(INTERVAL_S * US_PER_S, now, NODES * EACH) == 0);
+		for (unsigned i = 0; i < NODES * EACH; i++)
+			now[i] = (i < cleared * EACH ? 1 : 1020) * A_SECOND;
+		now[NODES * EACH - 1] = 9 * A_SECOND;
+		assert_int_equal(sweep_ports(INTERVAL_S * US_PER_S, now, NODES * EACH) >> (NODES * EACH - 1),
+				 cleared >= 3);
+		drop(NULL);
+	}
 }
 
 TEST_WITH(large_counters_are_never_suspected, make, drop)

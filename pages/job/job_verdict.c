@@ -77,9 +77,10 @@ static bool has_no_hosts(struct judging *judging)
 		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "none of its hosts was in the "
 			   "fabric%s%.128s", first ? ": " : "", first ? first : "");
 	else if (missing)
-		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu host%s %s not in the fabric "
-			   "at its end: %.128s%s", missing, report->host_count, text_plural(report->host_count),
-			   missing == 1 ? "was" : "were", first,
+		judge_line(judging, JOB_VERDICT_NO_HOSTS, FINDING_WARNING, "%zu of its %zu host%s %s not in the fabric"
+			   "%s: %.128s%s", missing, report->host_count, text_plural(report->host_count),
+			   report->running ? missing == 1 ? "is" : "are" : missing == 1 ? "was" : "were",
+			   report->running ? "" : " at its end", first,
 			   missing > 1 ? " ..." : "");
 	return !report->port_count;
 }
