@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export/columns.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
@@ -54,6 +55,18 @@ const char *group_name(const struct subject_facts *facts, const struct shape_gro
 
 	return group->kind == GROUP_UP ? page_print(page, "%s uplinks", names[group->node]) :
 					 page_print(page, "%s to %s", names[group->node], names[group->peer]);
+}
+
+const char *group_links(const struct subject_facts *facts, const struct shape_group *group, struct page *page)
+{
+	const struct shape *shape = facts->scope.shape;
+	unsigned active = 0;
+
+	for (uint32_t i = group->first; i < group->first + group->count; i++)
+		active += fabric_link_state(shape->fabric, shape->members[i]) == PORT_ACTIVE;
+	return page_print(page, "%s: %u link%s of %u built%s", group_name(facts, group, page), group->count,
+			  text_plural(group->count), group->built,
+			  active < group->count ? page_print(page, ", %u active", active) : "");
 }
 
 /* --- ports --- */

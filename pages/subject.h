@@ -92,7 +92,12 @@ void subject_add_fabric(const struct subject_facts *facts, const struct fabric_s
 void subject_add_finding(const struct subject_facts *facts, const struct finding_row *row, const char *place,
 			 struct page *page);
 
-/* group_name - "leaf01 uplinks", "leaf01 to spine02". Return: of the page. */
+/*
+ * group_name - "leaf01 uplinks", "leaf01 to spine02"
+ * group_links - "leaf01 uplinks: 4 links of 5 built, 3 active"
+ * Return: of the page.
+ */
 const char *group_name(const struct subject_facts *facts, const struct shape_group *group, struct page *page);
+const char *group_links(const struct subject_facts *facts, const struct shape_group *group, struct page *page);
 
 #endif

@@ -185,8 +185,7 @@ static void add_groups(const struct subject_facts *facts, uint32_t node, struct 
 			continue;
 		fields[count++] = (struct page_field){
 			.name = "group", .id = i + UINT64_C(1), .number = TARGET_GROUP,
-			.value = page_print(page, "%s: %u link%s of %u built", group_name(facts, group, page),
-					    group->count, text_plural(group->count), group->built),
+			.value = group_links(facts, group, page),
 		};
 	}
 	if (count)

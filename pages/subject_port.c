@@ -85,10 +85,7 @@ static void add_group(const struct subject_facts *facts, uint32_t index, struct 
 		for (uint32_t i = group->first; facts->routes == ROUTES_READ && i < group->first + group->count; i++)
 			sum += facts->lids[fabric->ports[shape->members[i]].num];
 		mean = group->count ? sum / group->count : 0;
-		field = add_field(fields, "group", page_print(page, "%s: %u link%s of %u built",
-							      group_name(facts, group, page), group->count,
-							      text_plural(group->count),
-							      group->built));
+		field = add_field(fields, "group", group_links(facts, group, page));
 		field->id = of + UINT64_C(1);
 		field->number = TARGET_GROUP;
 	}

@@ -268,7 +268,7 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 		fields[count++] = (struct page_field){
 			.name = "trend",
 			.value = early > 0 && !isnan(late) ?
-				 page_print(page, "%+.0f %%", 100 * (late / early - 1)) : "unknown",
+				 page_print(page, "%+.0f %%", round(100 * (late / early - 1)) + 0.0) : "unknown",
 			.note = parts_note(report, page),
 		};
 	if (report->fabric && report->port_count)
