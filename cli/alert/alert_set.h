@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * alert_set.h - findings as alerts of Alertmanager, and those that it is to be told about
+ * alert_set.h - findings as alerts of Alertmanager, and those that have to be sent to it
  *
  * Labels identify an alert: kind, number, severity and subject of a finding, which are constant while it is open, and
  * those of --label. Where the severity rises, one alert ends and another begins. An alert is firing while it is sent

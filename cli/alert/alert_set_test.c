@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which alerts begin and end, what Alertmanager is told, and what is learned from its list. */
+/* Begin and end of alerts, the body of a request, and alerts that are read from the list of Alertmanager. */
 #include "base/unit_test.h"
 #include "cli/alert/alert_set.h"
 

@@ -165,7 +165,7 @@ TEST(a_suspended_job_is_neither_running_nor_ended)
 	assert_ending("s1", "running", NULL, -1);
 	command("job|end|s1|--no-snapshot");
 	assert_refused({ "job|suspend|s1", ERR_USAGE, "job 's1' has ended" },
-		       { "job|resume|nobody", ERR_USAGE, "no job 'nobody' began" });
+		       { "job|resume|none", ERR_USAGE, "no job 'none' began" });
 }
 
 /* Random links, hosts and counters, with resets, gaps and a reboot. */

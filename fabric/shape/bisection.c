@@ -337,7 +337,7 @@ int shape_find_bisection(struct shape_build *build)
 	struct shape_edge between;
 	int code;
 
-	/* Of the parts of a torus in several none is the way of half of the hosts. */
+	/* A torus in several unconnected parts has no cut between two halves of its hosts. */
 	if (!shape->tier_count && (shape->kind != SHAPE_NO_TREE || shape->parts > 1))
 		return 0;
 	code = find_between_leaves(build, &between);
