@@ -41,9 +41,25 @@ none() {
 left='TO''DO|FIX''ME|XX''X'
 none "nothing is left for later" "$(xargs grep -nIE "(^|[^A-Za-z0-9])($left)([^A-Za-z0-9]|$)" <"$TMPDIR/files")"
 
+licence='BSD-2-Clause OR GPL-2.0-only'
 # shellcheck disable=SC2086 # a list of names without spaces
-none "every source names its licence" "$(grep -L 'SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' \
+none "every source names its licence" "$(grep -L "SPDX-License-Identifier: $licence" \
 	$code $scripts $pythons configure.ac 2>/dev/null | grep -v '^configure.ac$')"
+# The checksum is that of https://www.gnu.org/licenses/old-licenses/gpl-2.0.txt as Debian's base-files has it.
+equal "LICENSES has the text of GPL-2.0" "$(sha256sum <LICENSES/GPL-2.0-only.txt)" \
+	"8177f97513213526df2cf6184d8ff986c675afb514d4e68a404010521b880643  -"
+equal "LICENSES and the Debian packages have the same text of BSD-2-Clause" \
+	"$(sed -n '/^License: BSD-2-Clause$/,/^$/s/^ //p' dist/debian/copyright | sed 's/^\.$//')" \
+	"$(sed '1,2d' LICENSES/BSD-2-Clause.txt)"
+equal "LICENSE, .reuse/dep5 and the RPM packages have the same expression" "$(
+	sed -n 's/^ *SPDX-License-Identifier: //p' LICENSE
+	sed -n 's/^License: *//p' .reuse/dep5 dist/rpm/ibwire.spec | sort -u)" "$licence
+$licence"
+if command -v reuse >/dev/null && [ -e .git ]; then
+	succeeds "licences follow REUSE" reuse lint
+else
+	skip "licences follow REUSE" "reuse is not installed, or there is no repository"
+fi
 # shellcheck disable=SC2086
 none "no line of code is longer than 120 columns" "$(for file in $code; do
 	expand -t 8 "$file" | awk -v file="$file" 'length($0) > 120 { print file ":" NR ": " length($0) " columns" }'
