@@ -497,6 +497,10 @@ bool finding_end(const struct finding *finding, const struct fabric *fabric, uns
 	*ret_port = listed->port;
 	if (at % 2 == 0)
 		return true;
+	if (finding->node_guid && !finding->port) {
+		*ret_guid = *ret_port = 0;
+		return true;
+	}
 	port = fabric_find_port(fabric, listed->node_guid, listed->port);
 	peer = port == FABRIC_NONE ? FABRIC_NONE : fabric->ports[port].peer;
 	*ret_guid = peer == FABRIC_NONE ? 0 : fabric->nodes[fabric->ports[peer].node].guid;

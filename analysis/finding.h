@@ -78,7 +78,7 @@ struct finding {
 	char hosts[FINDING_HOSTS_MAX][64]; /* names of affected hosts, the first of them */
 	unsigned host_count;  /* number of names */
 	unsigned affected_hosts; /* number of affected hosts */
-	/* If the finding combines the findings of many ports: the first of these ports. */
+	/* The first of its ports: if it combines the findings of many ports, or is about nodes, those with a link. */
 	struct finding_port ports[FINDING_PORTS_MAX];
 	unsigned port_count;
 	bool is_explained;    /* by the open finding @origin, below which it is shown; it does not alert */
@@ -96,7 +96,8 @@ struct finding_kind_info {
 };
 
 /*
- * finding_end - the ends of a finding: its place, its peer, and of its ports both ends of their links
+ * finding_end - the ends of a finding: its place, its peer, and its ports, of a link both ends
+ * A finding about a node is not about the other ends of the links of its ports: these are 0.
  * @fabric:  for the other ends
  * @at:      from 0; the ends of ports from FINDING_END_PORTS
  * @ret_guid, @ret_port:  node and port; 0: none

@@ -215,6 +215,25 @@ static bool has_location(const struct finding *finding)
 	       finding->kind == FINDING_NODES_LEFT_OUT;
 }
 
+/* Is it about nodes, and leads to their ports with a link? */
+static bool is_about_links(const struct finding *finding)
+{
+	return finding->kind == FINDING_NODE_SILENT || finding->kind == FINDING_NODE_MISSING ||
+	       finding->kind == FINDING_HOST_RESTART || (finding->kind == FINDING_LOCKED && finding->node_guid);
+}
+
+/* There is such a port, or such a node. */
+static bool is_port(const struct world *world, const struct finding_port *port, bool linked)
+{
+	uint32_t node = find_guid(world, port->node_guid);
+	bool has_link = false;
+
+	for (unsigned i = 0; i < world->link_count; i++)
+		has_link |= world->links[i].end[world_end_of(&world->links[i], node, port->port)].node == node &&
+			    world->links[i].end[world_end_of(&world->links[i], node, port->port)].num == port->port;
+	return port->port <= world->nodes[node].ports && (has_link || !linked);
+}
+
 static void record_report(void *ctx, enum health_change change, struct finding *finding)
 {
 	struct world *world = ctx;
@@ -222,6 +241,9 @@ static void record_report(void *ctx, enum health_change change, struct finding *
 
 	assert(finding->subject[0] && finding->text[0] && finding->advice && finding->cause);
 	assert(has_location(finding));
+	assert(finding->port_count || !is_about_links(finding));
+	for (unsigned i = 0; i < finding->port_count; i++)
+		assert(is_port(world, &finding->ports[i], is_about_links(finding)));
 	if (change == HEALTH_OPENED && !report->opened)
 		report->opened_us = world->now_us;
 	report->finding = *finding;

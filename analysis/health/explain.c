@@ -241,7 +241,7 @@ static bool is_transit(const struct health *health, uint64_t guid, uint8_t num)
 /* About a switch or a link between switches: a subnet manager routes around these only. */
 static bool is_of_transit(const struct health *health, const struct finding *finding)
 {
-	bool any = !finding->port_count && !finding->tag && is_transit(health, finding->node_guid, finding->port);
+	bool any = !finding->tag && is_transit(health, finding->node_guid, finding->port);
 
 	for (unsigned i = 0; i < finding->port_count && !any; i++)
 		any = is_transit(health, finding->ports[i].node_guid, finding->ports[i].port);
@@ -326,6 +326,10 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 	case FINDING_UPLINK_IMBALANCE:
 		origin = origin_of_rerouting(health, open);
 		return origin ? origin : origin_of_node(health, finding);
+	case FINDING_NODE_SILENT:
+	case FINDING_NODE_MISSING:
+	case FINDING_HOST_RESTART:
+		return origin_of_node(health, finding);
 	default:
 		return finding->port || finding->port_count ?
 		       origin_of_links(health, finding, finding_is_of_window(finding->kind)) :

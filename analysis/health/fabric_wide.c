@@ -117,10 +117,13 @@ static void check_locked(struct health *health)
 		node = health_find_node(health, input->locked_guids[i]);
 		if (!node)
 			continue;
+		nodes = (struct health_set){ 0 };
+		health_set_add_links(&nodes, node);
 		open = hold(health, FINDING_LOCKED, FINDING_INFO, node, health_now(health), "m-key");
 		health_text(open, "%s " TENSE("responds", "responded") " to performance queries, but not to SMPs "
 			    "without its M_Key",
 			    node->name);
+		health_list_set(open, &nodes);
 	}
 }
 

@@ -474,18 +474,61 @@ bool health_holds_now(const struct health *health, const struct health_open_find
 	       health->now_us - health->first_us < restart_grace_us(health);
 }
 
-/* The last window may end after the repair, and have little of the fault. */
+/* How many ports, nodes or hosts a finding combines; 0: it combines none. */
+static double extent_of(const struct finding *finding)
+{
+	static const char *const keys[] = { "ports", "links", "nodes", "switches_gone", "hosts_gone", "switches_behind",
+					    "hcas_behind", "ports_missing" };
+	double extent = 0;
+
+	for (unsigned i = 0; i < finding->number_count; i++)
+		for (unsigned j = 0; j < sizeof(keys) / sizeof(keys[0]); j++)
+			if (!strcmp(finding->numbers[i].key, keys[j]))
+				extent += finding->numbers[i].value;
+	return extent;
+}
+
+/*
+ * The last window may end after the repair, and have little of the fault; what many ports, nodes or hosts have in
+ * common ends at some of them earlier. Of equal extents the last remains, which has lasted longest.
+ */
 static void keep_worst(struct health_open_finding *open)
 {
 	const struct finding *finding = &open->finding;
-	const struct finding_number *magnitude = finding_magnitude(finding);
+	const struct finding_number *number = finding_magnitude(finding);
+	bool of_window = finding_is_of_window(finding->kind);
+	double magnitude = !of_window ? extent_of(finding) : number ? number->value : 0;
 
-	if (!magnitude || (*open->worst.past && magnitude->value <= open->worst.magnitude))
+	if ((of_window ? !number : !magnitude) ||
+	    (*open->worst.past && (magnitude < open->worst.magnitude ||
+				   (of_window && magnitude <= open->worst.magnitude))))
 		return;
 	memcpy(open->worst.past, open->past, sizeof(open->worst.past));
 	memcpy(open->worst.numbers, finding->numbers, sizeof(open->worst.numbers));
 	open->worst.number_count = finding->number_count;
-	open->worst.magnitude = magnitude->value;
+	memcpy(open->worst.hosts, finding->hosts, sizeof(open->worst.hosts));
+	open->worst.host_count = finding->host_count;
+	open->worst.affected_hosts = finding->affected_hosts;
+	memcpy(open->worst.ports, finding->ports, sizeof(open->worst.ports));
+	open->worst.port_count = finding->port_count;
+	open->worst.magnitude = magnitude;
+}
+
+static void restore_worst(struct health_open_finding *open)
+{
+	struct finding *finding = &open->finding;
+
+	if (!*open->worst.past)
+		return;
+	memcpy(open->past, open->worst.past, sizeof(open->past));
+	memcpy(finding->numbers, open->worst.numbers, sizeof(open->worst.numbers));
+	finding->number_count = open->worst.number_count;
+	memcpy(finding->hosts, open->worst.hosts, sizeof(open->worst.hosts));
+	finding->host_count = open->worst.host_count;
+	finding->affected_hosts = open->worst.affected_hosts;
+	open->affected_generation = 0;
+	memcpy(finding->ports, open->worst.ports, sizeof(open->worst.ports));
+	finding->port_count = open->worst.port_count;
 }
 
 /* Its condition has ended, holds again, or is unchanged. */
@@ -504,11 +547,7 @@ static void update_state(const struct health *health, struct health_open_finding
 	if (finding->ok_since_us && !holds)
 		return;
 	finding->ok_since_us = finding->ok_since_us ? finding->ok_since_us : health->wall_us;
-	if (*open->worst.past) {
-		memcpy(open->past, open->worst.past, sizeof(open->past));
-		memcpy(finding->numbers, open->worst.numbers, sizeof(open->worst.numbers));
-		finding->number_count = open->worst.number_count;
-	}
+	restore_worst(open);
 	snprintf(text, sizeof(text), "%s", *open->past ? open->past : finding->text);
 	len = snprintf(finding->text, sizeof(finding->text), "%s",
 		       *open->past ? "" : "before a restart of the collector: ");
@@ -586,7 +625,7 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 		update_state(health, open);
 		if (open->held_step == health->step && !finding_format_thresholds(&open->finding, thresholds))
 			add_thresholds(health, open);
-		if (finding_is_of_window(open->finding.kind) && open->held_step == health->step)
+		if (open->held_step == health->step)
 			keep_worst(open);
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);

@@ -79,6 +79,24 @@ void health_set_add_node(struct health_set *set, const struct health_node *node)
 		}
 }
 
+void health_set_add_links(struct health_set *set, const struct health_node *node)
+{
+	for (uint32_t i = 0; node && i < node->slots; i++)
+		if (node->ports[i].peer)
+			health_set_add(set, &node->ports[i]);
+}
+
+void health_set_add_host(struct health_set *set, const struct health_node *node, bool silent)
+{
+	if (!node->host) {
+		health_set_add_links(set, node);
+		return;
+	}
+	for (const struct health_node *hca = node->host->first; hca; hca = hca->host_next)
+		if (!silent || hca->silent)
+			health_set_add_links(set, hca);
+}
+
 struct health_open_finding *health_find_tag(const struct health *health, enum finding_kind kind, uint8_t tag)
 {
 	for (size_t i = 0; i < health->open.count; i++) {

@@ -291,6 +291,7 @@ static void hold_switches(struct health *health, const struct health_node *root)
 	int64_t down_us = health->now_us - cluster.last_us;
 	long long limit_s = health->settings.down_after_us / SECOND_US;
 	struct health_open_finding *open;
+	struct health_set ports = { 0 };
 	char since[32];
 
 	if (!cluster.lead || down_us >= health->settings.forget_us ||
@@ -313,6 +314,10 @@ static void hold_switches(struct health *health, const struct health_node *root)
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
 	health_number(open, "hosts_gone", cluster.hosts);
+	for (uint32_t i = 0; i < health->node_count; i++)
+		if (health->nodes[i]->isolated && health_cluster(health->nodes[i]) == root)
+			health_set_add_links(&ports, health->nodes[i]);
+	health_list_set(open, &ports);
 	if (!cluster.hosts) {
 		health_affected_below(health, open, cluster.lead);
 		return;
@@ -399,6 +404,7 @@ static void hold_rack(struct health *health, const struct health_node *leaf, uin
 	int64_t last_us = HEALTH_LONG_AGO;
 	struct health_open_finding *open;
 	struct health_time began = { 0 };
+	struct health_set ports = { 0 };
 	uint32_t hosts = 0;
 	char since[32];
 
@@ -426,9 +432,13 @@ static void hold_rack(struct health *health, const struct health_node *leaf, uin
 	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
 	health_number(open, "hosts_gone", hosts);
 	health_clear_affected(open);
-	for (uint32_t i = 0; i < health->host_count; i++)
-		if (health->hosts[i]->down && is_of_rack(health->hosts[i], leaf->guid, tag))
-			health_add_affected(open, health->hosts[i]->name);
+	for (uint32_t i = 0; i < health->host_count; i++) {
+		if (!health->hosts[i]->down || !is_of_rack(health->hosts[i], leaf->guid, tag))
+			continue;
+		health_add_affected(open, health->hosts[i]->name);
+		health_set_add_host(&ports, health->hosts[i]->first, false);
+	}
+	health_list_set(open, &ports);
 }
 
 static void hold_racks(struct health *health)
@@ -455,6 +465,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 	int64_t down_us = health->now_us - host->down_us;
 	bool missing = host->down && down_us >= settings->missing_after_us;
 	struct health_open_finding *open;
+	struct health_set ports = { 0 };
 	struct host_hcas hcas;
 	char since[32], all[32];
 	bool one;
@@ -491,6 +502,8 @@ static void hold_host(struct health *health, const struct health_host *host)
 			    hcas.cabled);
 	}
 	health_number(open, "hcas", hcas.cabled);
+	health_set_add_host(&ports, hcas.first, false);
+	health_list_set(open, &ports);
 	health_affected_host(open, host->name);
 }
 

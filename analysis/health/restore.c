@@ -181,6 +181,8 @@ static void restart_to_missing(struct health *health, struct health_open_finding
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
 	open->finding.host_count = restart->finding.host_count;
 	open->finding.affected_hosts = restart->finding.affected_hosts;
+	memcpy(open->finding.ports, restart->finding.ports, sizeof(open->finding.ports));
+	open->finding.port_count = restart->finding.port_count;
 }
 
 void health_restored_nodes(struct health *health)

@@ -313,7 +313,10 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 		.subject = position == IS_HOST ? host : NULL });
 	const char *advice = positions[position].advice;
 	char since[32], hidden[160], links[160];
+	struct health_set ports = { 0 };
 
+	health_set_add_host(&ports, node, true);
+	health_list_set(open, &ports);
 	health_duration(silent_us, since);
 	describe_hidden(node, hidden);
 	describe_links(node, position == IS_HOST ? host : NULL, links);

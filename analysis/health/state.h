@@ -203,12 +203,19 @@ struct health_open_finding {
 	int64_t held_us;              /* last time that it held */
 	uint64_t held_step;           /* last step in which a rule held it */
 	char past[320];               /* its text in the past tense; "": text of an earlier run */
-	/* Text and numbers of the window in which it was worst, which remain once it has ended; "": not known. */
+	/*
+	 * Of the window in which it was worst, or the sweep in which it had most ports, nodes or hosts: what remains
+	 * once it has ended; past "": not known.
+	 */
 	struct {
 		char past[320];
 		double magnitude;
 		struct finding_number numbers[FINDING_NUMBERS_MAX];
 		unsigned number_count;
+		char hosts[FINDING_HOSTS_MAX][64];
+		unsigned host_count, affected_hosts;
+		struct finding_port ports[FINDING_PORTS_MAX];
+		unsigned port_count;
 	} worst;
 	int64_t severe_us;            /* last time that it held with its current severity */
 	int64_t recovery_us;
@@ -455,6 +462,10 @@ struct health_set {
 void health_set_add(struct health_set *set, const struct health_port *port);
 /* health_set_add_node - add port 0 of a switch, or the first cabled port of an HCA. @node: or NULL */
 void health_set_add_node(struct health_set *set, const struct health_node *node);
+/* health_set_add_links - add the ports of a node that have, or had, a link. @node: or NULL */
+void health_set_add_links(struct health_set *set, const struct health_node *node);
+/* health_set_add_host - the same for a node, or for all HCAs of its host. @silent: if they do not respond */
+void health_set_add_host(struct health_set *set, const struct health_node *node, bool silent);
 /* health_find_tag - the open finding with this tag, of whatever place; NULL: none. */
 struct health_open_finding *health_find_tag(const struct health *health, enum finding_kind kind, uint8_t tag);
 /* health_list_set - the ports of a finding are those of the set, which may be empty. */
