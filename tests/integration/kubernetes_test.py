@@ -264,7 +264,7 @@ collector, metrics = pods[FOLDER + "/base/collector.yaml"]["containers"]
 with open(SRCDIR + "/dist/container/Containerfile", encoding="utf-8") as file:
     database = re.search(r"^ENV IBWIRE_DB=(\S+)", file.read(), re.M).group(1)
 with open(SRCDIR + "/dist/ibwire.service.in", encoding="utf-8") as file:
-    service = re.search(r"^@ONE@ExecStart=\S+ (.*) --db (\S+)$", file.read(), re.M)
+    service = re.search(r"^@ONE@ExecStart=\S+ (.*) --db (\S+) \$OPTIONS$", file.read(), re.M)
 tap.equal("image and service have one database", database, service.group(2))
 tap.equal("arguments of the collector are those of the service", collector["args"], service.group(1).split())
 version = run(IBWIRE, "--version").out.split()[1]

@@ -224,35 +224,4 @@ with tap.part("hosts that lost HCAs"):
     tap.equal("of two products a host has none", [about(host)["device_id"] is None for host in ("node0001", "node0002")],
               [False, True])
 
-COMPLETE = """. "$IBWIRE_SRCDIR/dist/completion/ibwire"
-compopt() { :; }
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-_ibwire "$1" "${!#}" "${COMP_WORDS[COMP_CWORD - 1]}"
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
-
-
-def complete(*words):
-    """What bash offers for the last word of a command line."""
-    return run("bash", "-c", COMPLETE, "bash", IBWIRE, *words).out.split()
-
-
-with tap.part("completion"):
-    tap.equal("switches", complete("ports", "leaf-u02-"), ["leaf-u02-r0", "leaf-u02-r1"])
-    tap.equal("hosts", complete("health", "node000"), [f"node000{i}" for i in range(1, 9)])
-    tap.equal("ports of a node", complete("history", "node0001", "leaf-u01-r0/1"),
-              [f"leaf-u01-r0/{row['port']}" for row in rows("ports", "leaf-u01-r0") if str(row["port"])[0] == "1"])
-    tap.equal("keys of columns", complete("ports", "--sort", "error"), ["errors", "errors_unknown"])
-    tap.result("link-down" in complete("health", "--explain", "link-"), "kinds of findings", "")
-    tap.equal("subcommands", complete("job", "com"), ["compare"])
-    tap.equal("without a database nothing", complete("ports", "--db", "none.db", "leaf"), [])
-    shutil.copy("fabric.db", "forged.db")
-    with contextlib.closing(sqlite3.connect("forged.db")) as database, database:
-        forged = database.execute("UPDATE node_version SET name = ?1, description = CAST(?1 AS BLOB) WHERE"
-                                  " name LIKE 'node0001%'", ("$(touch${IFS}forged)",)).rowcount
-    offered = complete("ports", "--db", "forged.db", "")
-    tap.equal("a name is not executed", (forged, [name for name in offered + os.listdir() if name in ("", "forged") or
-                                                  "$" in name]), (2, []))
-    tap.result("node0002" in offered, "and the others are offered", offered)
-
 tap.done()
