@@ -11,6 +11,7 @@
  * switch and most downlinks of its upper switch are. One of the two is not enough: spines of an older
  * generation are no fault. Nor is a link degraded that runs at all that both ends support.
  *
+ * In a dump the two ends of a link can have different rates: the lower one counts, and the link is degraded.
  * Where a dump does not have what the ends of a link to an HCA support, it is compared with the HCAs of its
  * model and class on switches of the same model: it is degraded if three quarters of them are faster, and it
  * has one lane, or a lower speed. Two lanes are a split port, which is a design.
@@ -299,6 +300,10 @@ static int judge_link(struct shape_build *build, const struct usual *usual, cons
 
 	if (rate)
 		verdict = judge_ends(a, b, rate, usual_of_class(&classes[link_class(build, index)]), &expected);
+	if (rate && !supported && verdict == LINK_NOT_DEGRADED && port_rate_bits_per_s(a) != port_rate_bits_per_s(b)) {
+		verdict = a->width != b->width ? LINK_NARROW : LINK_SLOW;
+		expected = port_rate_bits_per_s(port_rate_bits_per_s(a) > rate ? a : b);
+	}
 	for (unsigned i = 0; i < 2; i++) {
 		uint8_t way = ports[ends[i]].way;
 		uint64_t beside = way == WAY_NONE || way == WAY_SWITCH ? 0 : expected_of(build, usual, ends[i]);

@@ -505,6 +505,36 @@ TEST(a_link_has_one_verdict)
 	}
 }
 
+/* A dump with another width or speed at each end of a cable: no comparable link is faster. */
+TEST(ends_that_differ_are_no_neighbors)
+{
+	static const struct { uint8_t width; enum link_speed speed; enum link_verdict verdict; } cases[] = {
+		{ LINK_WIDTH_1X, LINK_SPEED_EDR, LINK_NARROW }, { LINK_WIDTH_4X, LINK_SPEED_FDR, LINK_SLOW },
+		{ LINK_WIDTH_1X, LINK_SPEED_FDR, LINK_NARROW }, { LINK_WIDTH_4X, LINK_SPEED_EDR, LINK_NOT_DEGRADED },
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		struct fabric *fabric = net_new();
+		uint32_t leaf = net_switch(fabric, "leaf"), port;
+		struct shape *shape;
+
+		net_hosts(fabric, "n", 0, 2, leaf);
+		shape = net_shape(fabric, NULL);
+		shape_destroy(shape);
+		port = fabric->nodes[leaf].first_port;
+		while (fabric->ports[port].peer == FABRIC_NONE)
+			port++;
+		set_link(fabric, port, LINK_SPEED_EDR, LINK_WIDTH_4X);
+		/* Either end. */
+		port = i % 2 ? fabric->ports[port].peer : port;
+		fabric->ports[port].width = cases[i / 2].width;
+		fabric->ports[port].speed = cases[i / 2].speed;
+		assert_int_equal(shape_create(fabric, NULL, &shape, NULL), 0);
+		assert_int_equal(shape->ports[port].verdict, cases[i / 2].verdict);
+		net_done(fabric, shape);
+	}
+}
+
 /* Three islands of 3 leaves and 2 spines, a line module above each of them, and 2 spine modules. */
 static struct fabric *islands_new(void)
 {
