@@ -70,7 +70,7 @@ static void log_write(enum log_level level, const char *prefix, const char *fmt,
 	void name(const char *fmt, ...)                  \
 	{                                                \
 		va_list args;                            \
-                                                         \
+							 \
 		va_start(args, fmt);                     \
 		if (level <= log_level)                  \
 			log_write(level, prefix, fmt, args); \

@@ -301,4 +301,3 @@ TEST_WITH(many_lossy_links_are_summarised, make_world, drop_world)
 	assert_non_null(strstr(world.events.list[9].text, "the devices may count differently"));
 	assert_int_equal(world.events.list[9].node_guid, 0);
 }
-

@@ -294,7 +294,7 @@ int history_nothing(const struct history *history, const struct history_subject 
 	if (history->damage.count)
 		return err_set(err, ERR_IO,
 			       "samples of %s between %s and %s are unreadable: the database is damaged; see: "
-			       	"ibwire db check", subject ? subject->name : "these ports", since, until);
+			       "ibwire db check", subject ? subject->name : "these ports", since, until);
 	if (subject && subject->single && subject->indices) {
 		const struct port_row *row = &history->moment.snapshot->rows[subject->indices[0]];
 

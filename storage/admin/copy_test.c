@@ -314,4 +314,3 @@ TEST_WITH(nothing_is_overwritten_and_nothing_partial_remains, set_up, test_folde
 	assert_int_equal(access(nowhere, F_OK), -1);
 	model_destroy(model);
 }
-

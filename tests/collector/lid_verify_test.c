@@ -278,4 +278,3 @@ TEST(sums_stay_exact_with_a_tenth_of_the_mads_lost)
 		lab_destroy(lab);
 	}
 }
-

@@ -128,4 +128,3 @@ LAB_TEST_WITH(tables_are_deferred_for_a_minute_at_most, setup)
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 1);
 	assert_true(has_all(lab));
 }
-

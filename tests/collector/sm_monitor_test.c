@@ -224,4 +224,3 @@ LAB_TEST_WITH(a_single_sweep_queries_all_sms, setup)
 	lab_run_with(lab, act, 1);
 	assert_int_equal(lab->agents[SECOND].sm_queries, 1);
 }
-

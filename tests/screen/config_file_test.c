@@ -230,4 +230,3 @@ static int leave(void **state)
 {
 	return chdir("/") < 0 ? -1 : test_folder_remove(state);
 }
-
