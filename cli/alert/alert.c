@@ -291,6 +291,7 @@ static int make_urls(struct sender *sender, const char *typed, struct error *err
 	if (code == 0 && (!http_post_open(&sender->post, &sender->receiver, sender) ||
 			  !http_post_open(&sender->list, &sender->list_receiver, sender)))
 		code = err_nomem(err);
+	sender->post.ends_on_stop = sender->list.ends_on_stop = true;
 	return code;
 }
 

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "cli/health/health.h"
 #include "cli/lib/options.h"
 #include "export/result.h"
@@ -32,51 +31,62 @@ static int memory_file(const char *chars, size_t len)
 }
 
 /*
- * In the child: execute the command or curl, with the JSON as stdin, and stderr as stdout. Only words and numbers of
- * ibwire are in the environment, no string of the fabric.
+ * In the child: execute the command with the JSON as stdin, and stderr as stdout. Only words and numbers of ibwire are
+ * in the environment, no string of the fabric.
  */
-static void run_receiver(const struct notify *notify, const struct notification *what, int json, int url)
+static void run_command(const struct notify *notify, const struct notification *what)
 {
-	char id[24], path[32];
+	int json = memory_file(what->json, what->len);
+	char id[24];
 
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_DFL);
-	dup2(json, STDIN_FILENO);
+	if (json < 0 || dup2(json, STDIN_FILENO) < 0)
+		return;
+	close(json);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	snprintf(id, sizeof(id), "%" PRId64, what->id);
 	setenv("IBWIRE_ID", id, 1);
 	setenv("IBWIRE_CHANGE", what->change, 1);
 	setenv("IBWIRE_SEVERITY", what->severity, 1);
 	setenv("IBWIRE_KIND", what->kind, 1);
-	/* A configuration file keeps the URL out of the list of processes. */
-	snprintf(path, sizeof(path), "/dev/fd/%d", url);
-	if (notify->command)
-		execl("/bin/sh", "sh", "-c", notify->command, (char *)NULL);
-	else
-		execlp("curl", "curl", "--silent", "--show-error", "--fail", "--proto", "=http,https", "--output",
-		       "/dev/null", "--header", "Content-Type: application/json", "--data-binary", "@-", "--config",
-		       path, (char *)NULL);
-	_exit(127);
+	execl("/bin/sh", "sh", "-c", notify->command, (char *)NULL);
+}
+
+/* In the child: post the JSON. Return: was it accepted? */
+static bool post(const struct notify *notify, const struct notification *what)
+{
+	static const char *const headers[] = { "Content-Type: application/json", "Expect:", NULL };
+	struct http_post post;
+	struct error why = { 0 };
+	char reason[512];
+	long status = 0;
+
+	if (!http_post_open(&post, &notify->receiver, NULL) ||
+	    http_post_prepare(&post, headers, what->json, what->len, &why) < 0)
+		return false;
+	status = http_post_run(&post);
+	if (status >= 200 && status < 300)
+		return true;
+	http_post_describe(&post, status, reason, sizeof(reason));
+	log_warning("%s: %s", notify->receiver.shown, reason);
+	return false;
 }
 
 /* Start a child. Return: its id; -1: failed. */
 static pid_t start_child(const struct notify *notify, const struct notification *what)
 {
-	int json = memory_file(what->json, what->len);
-	int url = notify->url ? memory_file(notify->url, strlen(notify->url)) : -1;
-	pid_t pid = -1;
+	pid_t pid = fork();
 
-	if (json >= 0 && (url >= 0 || notify->command))
-		pid = fork();
-	if (pid == 0)
-		run_receiver(notify, what, json, url);
+	if (pid == 0) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!notify->command)
+			_exit(post(notify, what) ? EXIT_SUCCESS : EXIT_FAILURE);
+		run_command(notify, what);
+		_exit(127);
+	}
 	if (pid > 0)
 		setpgid(pid, pid);
-	if (json >= 0)
-		close(json);
-	if (url >= 0)
-		close(url);
 	return pid;
 }
 
@@ -85,27 +95,17 @@ void notify_exec(struct notify *notify, const char *command, const struct clock 
 	*notify = (struct notify){ .option = "--exec", .command = command, .clock = clock };
 }
 
-static bool has_curl(void)
-{
-	const struct notification nothing = { .change = "", .severity = "", .kind = "" };
-	const struct notify version = { .command = "curl --version >/dev/null 2>&1" };
-	pid_t pid = start_child(&version, &nothing);
-	int status = -1;
-
-	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 int notify_webhook(struct notify *notify, const char *url, const struct clock *clock, struct error *err)
 {
-	struct text text = { 0 };
-	int code = options_url("webhook", url, &text, err);
+	int code;
 
-	*notify = (struct notify){ .clock = clock };
-	if (code == 0 && !has_curl())
-		code = err_set(err, ERR_UNAVAILABLE, "--webhook requires the program curl: install it, or use --exec");
-	if (code == 0 && asprintf(&notify->url, "url = \"%s\"\n", text.chars) < 0)
-		code = err_nomem(err);
-	text_done(&text);
+	*notify = (struct notify){ .clock = clock, .receiver.option = "webhook" };
+	code = options_url(notify->receiver.option, url, &notify->url, err);
+	notify->receiver.url = text_chars(&notify->url);
+	if (code == 0)
+		code = http_receiver_check(&notify->receiver, err);
+	if (code < 0)
+		text_done(&notify->url);
 	notify->option = code == 0 ? "--webhook" : NULL;
 	return code;
 }
@@ -229,6 +229,6 @@ void notify_close(struct notify *notify)
 			    text_plural(notify->count));
 	while (notify->count)
 		drop_first(notify);
-	free(notify->url);
+	text_done(&notify->url);
 	*notify = (struct notify){ 0 };
 }

@@ -3,8 +3,8 @@
  * health_notify.h - deliver changes of findings to a command or a webhook
  *
  * Each change is one JSON object, in order, one at a time, in a child process: the shell command of
- * --exec reads it from stdin, curl posts it for --webhook. No string of the fabric is part of a
- * command line or of the environment. Running curl needs 20 lines, libcurl a second event loop.
+ * --exec reads it from stdin; for --webhook the child posts it. No string of the fabric is part of a
+ * command line or of the environment.
  *
  * Bounded: a delivery has NOTIFY_LIMIT_S, a change NOTIFY_ATTEMPTS deliveries with growing pauses,
  * the queue NOTIFY_QUEUE changes. What is dropped is reported on stderr.
@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/text.h"
+#include "cli/lib/http_post.h"
 
 struct clock;
 struct error;
@@ -35,7 +38,8 @@ struct notification {
 struct notify {
 	const char *option;  /* "--exec" or "--webhook"; NULL: none */
 	const char *command; /* of --exec (borrowed); NULL: webhook */
-	char *url;           /* curl's configuration with the URL */
+	struct text url;     /* of --webhook */
+	struct http_receiver receiver;
 	const struct clock *clock;
 	struct notification queue[NOTIFY_QUEUE];
 	size_t first, count;
@@ -50,7 +54,7 @@ void notify_exec(struct notify *notify, const char *command, const struct clock 
 /*
  * notify_webhook - deliver with HTTP POST
  * @url:  or @FILE with the URL, which is often a secret
- * Return: 0; ERR_USAGE for an invalid URL; ERR_IO; ERR_UNAVAILABLE without curl; ERR_NOMEM.
+ * Return: 0; ERR_USAGE for an invalid URL; ERR_IO; ERR_NOMEM.
  */
 int notify_webhook(struct notify *notify, const char *url, const struct clock *clock, struct error *err);
 

@@ -39,7 +39,7 @@ static int check_time(void *ctx, curl_off_t wanted, curl_off_t received, curl_of
 	(void)wanted;
 	(void)to_send;
 	(void)sent;
-	if (post->is_run && stop_requested())
+	if (post->ends_on_stop && stop_requested())
 		return 1;
 	if (!received)
 		return 0;
@@ -184,7 +184,6 @@ int http_post_prepare(struct http_post *post, const char *const *headers, const 
 
 long http_post_run(struct http_post *post)
 {
-	post->is_run = true;
 	return http_post_status(post, (int)curl_easy_perform(post->curl), NULL);
 }
 

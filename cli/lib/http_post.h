@@ -32,7 +32,7 @@ struct http_post {
 	char why[256];          /* no response */
 	char reply[160];        /* the beginning of the body */
 	size_t reply_len, body_len;
-	bool is_run;            /* by http_post_run() */
+	bool ends_on_stop;      /* set by the caller: end a request if a stop is requested */
 	bool is_cut;            /* the response has its status, and a body that was not read to its end */
 };
 
@@ -55,7 +55,7 @@ void http_post_close(struct http_post *post);
 int http_post_prepare(struct http_post *post, const char *const *headers, const char *body, size_t len,
 		      struct error *err);
 
-/* http_post_run - send the request, unless a stop is requested. Return: as http_post_status(). */
+/* http_post_run - send the request. Return: as http_post_status(). */
 long http_post_run(struct http_post *post);
 
 /*
