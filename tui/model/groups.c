@@ -9,6 +9,7 @@
 #include "analysis/status.h"
 #include "base/err.h"
 #include "fabric/shape.h"
+#include "facts/health_rows.h"
 #include "storage/reader.h"
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
@@ -140,11 +141,6 @@ static void add_ports(struct making *making)
 	}
 }
 
-static bool is_open(const struct finding_row *finding)
-{
-	return !finding->acknowledged.at_us;
-}
-
 /* The group that a finding is about as a whole, or SHAPE_NONE. */
 static uint32_t group_of(const struct making *making, const struct finding_row *finding)
 {
@@ -163,7 +159,7 @@ static void find_own(struct making *making)
 		uint32_t group;
 		int kind;
 
-		if (!is_open(finding) || finding->finding.severity < FINDING_WARNING)
+		if (finding->acknowledged.at_us || finding->origin || finding->finding.severity < FINDING_WARNING)
 			continue;
 		group = group_of(making, finding);
 		if (group == SHAPE_NONE || own_row(making, group) != NO_KIND || !making->shape->groups[group].count)
@@ -349,8 +345,7 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 	find_own(&making);
 	add_ports(&making);
 	for (size_t i = 0; i < context->finding_count; i++)
-		if (is_open(&context->findings[i]) && !context->findings[i].finding.ok_since_us &&
-		    is_displayed(&context->findings[i].finding))
+		if (finding_counts(&context->findings[i]) && is_displayed(&context->findings[i].finding))
 			assign(&making, &context->findings[i]);
 	collect(&making, ret);
 	free(making.rows);

@@ -242,6 +242,19 @@ MODEL_TEST(acknowledged_findings_have_no_row_and_no_state)
 		assert_int_equal(group_state(&made->groups.list[i]), GROUP_STATE_OK);
 }
 
+/* As in `ibwire health`, where an explained finding is below the one that explains it, and does not count. */
+MODEL_TEST(a_group_has_the_state_of_root_causes)
+{
+	fill(made, true);
+	add_finding(made, FINDING_UPLINK_IMBALANCE, FINDING_CRITICAL, 0, "degraded-member")->origin = 2;
+	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 33, "width");
+	make(made);
+	assert_null(find(made, "leaf02 up"));
+	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_WARNING);
+	assert_int_equal(find(made, "leaf up")->worst->finding.id, 2);
+	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
+}
+
 MODEL_TEST(a_finding_of_a_link_shows_in_both_of_its_directions)
 {
 	fill(made, true);
