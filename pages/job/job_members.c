@@ -14,6 +14,9 @@
 #include "fabric/shape.h"
 #include "pages/job/job_work.h"
 
+/* The mean of a port that was read in all of the job but this share is that of the job. */
+#define CUT_SHARE 0.01
+
 /* A port is unused if it carried less than this share of the median of the other ports of its host. */
 #define UNUSED_SHARE 0.02
 
@@ -87,15 +90,18 @@ static int find_hosts(struct job_work *work, struct error *err)
 
 /* --- sums --- */
 
+/* The sweeps that a job begins and ends with are up to an interval apart from its own times. */
+static int64_t window_of(const struct job_work *work)
+{
+	int64_t least_us = work->report->duration_us - work->report->interval_us;
+
+	return work->longest_us > least_us ? work->longest_us : least_us;
+}
+
 bool job_is_cut(const struct job_work *work, const struct delta *delta)
 {
-	const struct job_report *report = work->report;
-	/* The sweeps that a job begins and ends with are up to an interval apart from its own times. */
-	int64_t least_us = report->duration_us - report->interval_us;
-
-	return delta->elapsed_us <= 0 ||
-	       (report->source == JOB_SOURCE_HISTORY &&
-		delta_is_cut(delta, work->longest_us > least_us ? work->longest_us : least_us, report->interval_us));
+	return delta->elapsed_us <= 0 || (work->report->source == JOB_SOURCE_HISTORY &&
+					  delta_is_cut(delta, window_of(work), work->report->interval_us));
 }
 
 static void add_errors(const struct job_work *work, const struct delta *delta, uint64_t *ret, bool *at_least)
@@ -130,6 +136,20 @@ static void set_traffic(const struct delta *delta, double duration_us, struct jo
 	sum->mean_rcv = measure_of((double)sum->rcv_bytes / elapsed_s, !sum->at_least);
 }
 
+/* The mean of a port that was not read in all of the job is at least that of what was read, over the job. */
+static void set_cut(const struct job_work *work, const struct delta *delta, struct job_sum *sum)
+{
+	double window_s = (double)window_of(work) / 1e6;
+
+	if (!job_is_cut(work, delta))
+		return;
+	sum->at_least = true;
+	if (!sum->known || (double)delta->elapsed_us / 1e6 >= (1 - CUT_SHARE) * window_s)
+		return;
+	sum->mean_xmit = measure_of((double)sum->xmit_bytes / window_s, false);
+	sum->mean_rcv = measure_of((double)sum->rcv_bytes / window_s, false);
+}
+
 static struct measure stall_of(const struct job_work *work, uint32_t index)
 {
 	const struct fabric *fabric = work->report->fabric;
@@ -148,19 +168,21 @@ static void sum_port(struct job_work *work, struct job_port *port)
 {
 	const struct port *of = &work->report->fabric->ports[port->port];
 	const struct delta *own = &work->deltas[port->port], *peer = NULL;
-	struct job_sum *sum = &port->sum;
+	struct job_sum *sum = &port->sum, other = { .ports = 0 };
 	struct delta mirror;
 
 	if (of->peer != FABRIC_NONE)
 		peer = &work->deltas[of->peer];
-	sum->ports = 1;
 	set_traffic(own, (double)work->report->duration_us, sum);
-	if (!sum->known && peer) {
+	if (peer && (!sum->known || (job_is_cut(work, own) && !job_is_cut(work, peer)))) {
 		delta_mirror(peer, &mirror);
-		set_traffic(&mirror, (double)work->report->duration_us, sum);
-		port->mirrored = sum->known;
+		set_traffic(&mirror, (double)work->report->duration_us, &other);
+		port->mirrored = other.known;
 	}
-	sum->at_least |= job_is_cut(work, port->mirrored ? peer : own);
+	if (port->mirrored)
+		*sum = other;
+	sum->ports = 1;
+	set_cut(work, port->mirrored ? peer : own, sum);
 	add_errors(work, own, &sum->errors, &sum->errors_at_least);
 	if (peer)
 		add_errors(work, peer, &port->peer_errors, &sum->errors_at_least);

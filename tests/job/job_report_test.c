@@ -18,6 +18,35 @@ TEST_IN_FOLDER(a_clean_job_is_exact_to_the_byte)
 	assert_shows("job|report|h", "rail cv   0.00; all within 1 % of the mean");
 }
 
+/*
+ * A host that was read in the fast half of a job only carried no more than others: the other ends of its links were
+ * read to the end, and where they were not, its mean is a lower bound and is compared with none.
+ */
+TEST_IN_FOLDER(hosts_that_were_read_in_a_part_of_the_job_are_not_uneven)
+{
+	char text[2048], nodes[1024];
+	json_t *report;
+	const json_t *host;
+
+	for (int i = 0; i < 2; i++) {
+		size_t len = 0;
+
+		for (int rail = 0; rail < 8; rail++)
+			len += (size_t)snprintf(nodes + len, sizeof(nodes) - len, "at 6m silent \"node0003 mlx5_%d\"\n",
+						rail);
+		for (int rail = 0; i && rail < 8; rail++)
+			len += (size_t)snprintf(nodes + len, sizeof(nodes) - len, "at 6m silent leaf-u01-r%d\n", rail);
+		snprintf(text, sizeof(text), FABRIC "%sjob more alltoall fan=7 load=0.3\nat 6m stop more\n%s",
+			 "job main alltoall fan=7 load=0.2\n", nodes);
+		play_with(text, (struct planned[]){ { .id = "1", .begin = BEGIN, .end = END } }, 1);
+		report = report_of("1");
+		host = row_of(report, "hosts", "host", "node0003");
+		assert_true(number_of(json_object_get(report, "job"), "hosts_cv") < 0.02);
+		assert_int_equal(json_is_true(json_object_get(host, "at_least")), i);
+		json_decref(report);
+	}
+}
+
 TEST_IN_FOLDER(one_nic_of_eight_is_unused)
 {
 	json_t *report;
