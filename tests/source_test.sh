@@ -133,7 +133,7 @@ else
 		done
 	done)"
 fi
-version=$(sed -n 's/^AC_INIT(.*\[\([0-9.]*\)\])$/\1/p' configure.ac)
+version=$(sed -n 's/^AC_INIT(\[ibwire\], \[\([0-9.]*\)\].*/\1/p' configure.ac)
 equal "CHANGELOG.md begins with this version, and a date" "$(sed -n 's/^## \(.*\) ([0-9-]*)$/\1/p' CHANGELOG.md | head -n 1)" \
 	"$version"
 # Packages and the tarball take the version from configure; images have tags.
