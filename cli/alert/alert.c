@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -33,17 +34,25 @@
 /* The end of an alert, in intervals, if it is not sent again. */
 enum { REPEAT_DEFAULT_S = 60, INTERVALS = 5, LIST_MOST = 64 << 20 };
 
+/* An Alertmanager. On the heap: requests keep the addresses of receivers. */
+struct target {
+	struct text url, list_url; /* the places of its alerts, and of the list of ours */
+	struct http_receiver receiver, list_receiver;
+	struct http_post post, list;
+};
+
 struct sender {
 	const char *db_path;
+	const char *typed;              /* --alertmanager */
+	struct http_receiver options;   /* --token-file and --ca-file */
 	int64_t repeat_us;
 	bool once;
 	struct alert_set set;
-	struct text url, list_url;
-	struct http_receiver receiver, list_receiver;
-	struct http_post post, list;
+	struct target *target;
 	struct reader *reader;
 	int64_t shown;                  /* sweep that the set is of */
 	int64_t stale_us;               /* boot time since when sweeps are seen to be stale; 0: they are not */
+	int64_t unread_us;              /* boot time since when the database cannot be read; 0: it can */
 	int64_t send_us, retry_us, backoff_us; /* boot time: next sending, not before; the last pause */
 	int last_code;                  /* of the database */
 	bool is_updated;                /* the set has what the database has */
@@ -101,7 +110,9 @@ static bool add_stale(struct sender *sender, const struct db_status *status)
 		sender->stale_us = now_us;
 	if (!is_stale || (now_us < sender->stale_us + STALE_US && !alert_set_has_stale(&sender->set)))
 		return true;
-	return alert_set_add_stale(&sender->set, status->last.wall_us);
+	return alert_set_add_stale(&sender->set, status->last.wall_us,
+				   "no sweep has been stored: new findings are not detected, and open ones may have "
+				   "ended");
 }
 
 static int load(struct sender *sender, struct error *err)
@@ -120,7 +131,7 @@ static int load(struct sender *sender, struct error *err)
 	alert_set_begin(&sender->set);
 	for (size_t i = 0; i < rows.count && good; i++)
 		if (is_wanted(&rows.list[i]))
-			good = alert_set_add(&sender->set, &rows.list[i].row);
+			good = alert_set_add(&sender->set, &rows.list[i].row, rows.list[i].place != HEALTH_CLEARING);
 	health_rows_done(&rows);
 	if (!good || !add_stale(sender, &status))
 		return err_nomem(err);
@@ -129,7 +140,26 @@ static int load(struct sender *sender, struct error *err)
 	return load_closed(sender, false, err);
 }
 
-/* Bring the set up to date. Without the database it remains as it is: nothing has ended. */
+/* The database cannot be read: after a while, that is an alert. @why: what is logged */
+static int add_unread(struct sender *sender, const char *why)
+{
+	int64_t now_us = clock_boottime_us(clock_system()), since_us;
+	struct text summary = { 0 };
+	int code = 0;
+
+	if (!sender->unread_us)
+		sender->unread_us = now_us;
+	since_us = clock_wall_us(clock_system()) - (now_us - sender->unread_us);
+	if (now_us < sender->unread_us + STALE_US || alert_set_has_stale(&sender->set))
+		return 0;
+	text_appendf(&summary, "new findings are unknown, and those that fire may have ended: %s", why);
+	if (text_failed(&summary) || !alert_set_add_stale(&sender->set, since_us, summary.chars))
+		code = ERR_NOMEM;
+	text_done(&summary);
+	return code;
+}
+
+/* Bring the set up to date. Without the database the findings remain as they are: nothing has ended. */
 static int update(struct sender *sender, struct error *err)
 {
 	int64_t newest = 0;
@@ -140,13 +170,19 @@ static int update(struct sender *sender, struct error *err)
 	if (code == 0 && (newest != sender->shown || !sender->is_updated))
 		code = load(sender, err);
 	sender->is_updated = code == 0;
-	if (code < 0) {
+	if (code == 0) {
+		if (sender->last_code < 0)
+			log_info("%s can be read again", sender->db_path);
+		sender->unread_us = 0;
+	} else {
 		if (code != sender->last_code && err && !sender->once)
 			log_warning("%s; trying again, alerts stay as they are", err->text);
 		reader_close(sender->reader);
 		sender->reader = NULL;
 	}
 	sender->last_code = code;
+	if (code < 0 && code != ERR_NOMEM && add_unread(sender, err ? err->text : "the database") < 0)
+		return err_nomem(err);
 	return code;
 }
 
@@ -156,13 +192,13 @@ static int update(struct sender *sender, struct error *err)
 static int fail(struct sender *sender, const char *reason, struct error *err)
 {
 	if (!sender->is_failing && !sender->once)
-		log_warning("%s: %s; trying again until it responds", sender->receiver.shown, reason);
+		log_warning("%s: %s; trying again until it responds", sender->target->receiver.shown, reason);
 	sender->is_failing = true;
 	sender->backoff_us = sender->backoff_us ? 2 * sender->backoff_us : US_PER_S;
 	if (sender->backoff_us > BACKOFF_MOST_US)
 		sender->backoff_us = BACKOFF_MOST_US;
 	sender->retry_us = clock_boottime_us(clock_system()) + sender->backoff_us;
-	return err_set(err, ERR_UNAVAILABLE, "%s: %s", sender->receiver.shown, reason);
+	return err_set(err, ERR_UNAVAILABLE, "%s: %s", sender->target->receiver.shown, reason);
 }
 
 static int request(struct sender *sender, struct http_post *post, const struct text *body, long *ret_status,
@@ -190,17 +226,17 @@ static int learn(struct sender *sender, struct error *err)
 	long status;
 	int code;
 
-	sender->list.wanted = &list;
-	sender->list.wanted_most = LIST_MOST;
-	code = request(sender, &sender->list, NULL, &status, err);
-	http_post_describe(&sender->list, status, reason, sizeof(reason));
+	sender->target->list.wanted = &list;
+	sender->target->list.wanted_most = LIST_MOST;
+	code = request(sender, &sender->target->list, NULL, &status, err);
+	http_post_describe(&sender->target->list, status, reason, sizeof(reason));
 	if (code == 0 && status == 200)
 		code = text_failed(&list) ? err_nomem(err) : alert_set_learn(&sender->set, text_chars(&list), err);
 	else if (code == 0 && (status == NOT_FOUND || status == NOT_ALLOWED || status == NOT_IMPLEMENTED))
 		code = load_closed(sender, true, err);
 	else if (code == 0)
 		code = fail(sender, reason, err);
-	sender->list.wanted = NULL;
+	sender->target->list.wanted = NULL;
 	text_done(&list);
 	if (code == ERR_IO && err)
 		code = fail(sender, err->text, err);
@@ -210,66 +246,53 @@ static int learn(struct sender *sender, struct error *err)
 
 static int send_set(struct sender *sender, struct error *err)
 {
+	const char *shown = sender->target->receiver.shown;
 	int64_t now_us = clock_wall_us(clock_system());
 	struct text body = { 0 };
 	char reason[512];
 	long status = 0;
-	int code = sender->is_learned ? 0 : learn(sender, err);
+	/* Without the database, its open findings are not known: those of Alertmanager stay. */
+	int code = sender->is_learned || !sender->reader ? 0 : learn(sender, err);
 
 	if (code < 0)
 		return code;
 	alert_set_write(&sender->set, now_us + INTERVALS * sender->repeat_us, &body);
-	code = text_failed(&body) ? err_nomem(err) : request(sender, &sender->post, &body, &status, err);
+	code = text_failed(&body) ? err_nomem(err) : request(sender, &sender->target->post, &body, &status, err);
 	text_done(&body);
-	http_post_describe(&sender->post, status, reason, sizeof(reason));
+	http_post_describe(&sender->target->post, status, reason, sizeof(reason));
 	/* 400 is about some of the alerts: the others are accepted. */
 	if (code == 0 && (status < 200 || (status >= 300 && status != 400)))
 		code = fail(sender, reason, err);
 	if (code < 0)
 		return code;
 	if (sender->is_failing)
-		log_info("%s responds again", sender->receiver.shown);
+		log_info("%s responds again", shown);
 	if (status == 400 && strcmp(reason, sender->refused) && !sender->once)
-		log_warning("%s refuses alerts: %s", sender->receiver.shown, reason);
+		log_warning("%s refuses alerts: %s", shown, reason);
 	snprintf(sender->refused, sizeof(sender->refused), "%s", status == 400 ? reason : "");
 	sender->is_failing = false;
 	sender->backoff_us = 0;
 	sender->send_us = clock_boottime_us(clock_system()) + sender->repeat_us;
 	alert_set_sent(&sender->set, now_us);
-	return status == 400 ? err_set(err, ERR_UNAVAILABLE, "%s refuses alerts: %s", sender->receiver.shown, reason) :
-			       0;
+	return status == 400 ? err_set(err, ERR_UNAVAILABLE, "%s refuses alerts: %s", shown, reason) : 0;
 }
 
-static int run(struct sender *sender, struct error *err)
+/* --- the receiver --- */
+
+static void target_destroy(struct target *target)
 {
-	const struct clock *clock = clock_system();
-	int code;
-
-	service_notify("READY=1");
-	do {
-		int64_t now_us = clock_boottime_us(clock);
-
-		/* Without a new sweep, acknowledgements and the age of the newest one change. */
-		if (now_us >= sender->send_us || (sender->stale_us && !alert_set_has_stale(&sender->set)))
-			sender->is_updated = false;
-		code = update(sender, err);
-		if (code == ERR_NOMEM || code == ERR_USAGE || (sender->once && code < 0))
-			return code;
-		if (sender->reader && now_us >= sender->retry_us &&
-		    (sender->set.is_changed || now_us >= sender->send_us))
-			code = send_set(sender, err);
-		if (code == ERR_NOMEM)
-			return code;
-		if (!sender->once)
-			clock->sleep_until(clock->ctx, now_us + POLL_US);
-	} while (!sender->once && !stop_requested());
-	return sender->once ? code : 0;
+	if (!target)
+		return;
+	http_post_close(&target->post);
+	http_post_close(&target->list);
+	text_done(&target->url);
+	text_done(&target->list_url);
+	free(target);
 }
 
-/* The place of the list of alerts below the URL. */
-static int make_urls(struct sender *sender, const char *typed, struct error *err)
+static int make_urls(struct target *target, const char *typed, struct error *err)
 {
-	struct text *url = &sender->url;
+	struct text *url = &target->url;
 	size_t path_len = strlen(ALERTS_PATH);
 	int code = options_url("alertmanager", typed, url, err);
 
@@ -281,18 +304,89 @@ static int make_urls(struct sender *sender, const char *typed, struct error *err
 		url->chars[--url->len] = '\0';
 	if (url->len < path_len || strcmp(url->chars + url->len - path_len, ALERTS_PATH))
 		text_append(url, ALERTS_PATH);
-	text_appendf(&sender->list_url, "%s?filter=finding%%3D~%%22.%%2B%%22", text_chars(url));
-	if (text_failed(url) || text_failed(&sender->list_url))
-		return err_nomem(err);
-	sender->receiver.url = text_chars(url);
-	sender->list_receiver = sender->receiver;
-	sender->list_receiver.url = text_chars(&sender->list_url);
-	code = http_receiver_check(&sender->receiver, err);
-	if (code == 0 && (!http_post_open(&sender->post, &sender->receiver, sender) ||
-			  !http_post_open(&sender->list, &sender->list_receiver, sender)))
+	text_appendf(&target->list_url, "%s?filter=finding%%3D~%%22.%%2B%%22", text_chars(url));
+	return text_failed(url) || text_failed(&target->list_url) ? err_nomem(err) : 0;
+}
+
+/* Read the files of --alertmanager and --ca-file. */
+static int target_create(const struct sender *sender, struct target **ret, struct error *err)
+{
+	const char *typed = sender->typed;
+	struct target *target = calloc(1, sizeof(*target));
+	int code = target ? 0 : err_nomem(err);
+
+	if (code == 0) {
+		options_warn_exposed(*typed == '@' ? typed + 1 : NULL);
+		options_warn_exposed(sender->options.token_path);
+		code = make_urls(target, typed, err);
+	}
+	if (code == 0) {
+		target->receiver = sender->options;
+		target->receiver.url = text_chars(&target->url);
+		target->list_receiver = target->receiver;
+		target->list_receiver.url = text_chars(&target->list_url);
+		code = http_receiver_check(&target->receiver, err);
+	}
+	if (code == 0 && (!http_post_open(&target->post, &target->receiver, NULL) ||
+			  !http_post_open(&target->list, &target->list_receiver, NULL)))
 		code = err_nomem(err);
-	sender->post.ends_on_stop = sender->list.ends_on_stop = true;
-	return code;
+	if (code < 0) {
+		target_destroy(target);
+		return code;
+	}
+	target->post.ends_on_stop = target->list.ends_on_stop = true;
+	*ret = target;
+	return 0;
+}
+
+/* Read the files again. An error is logged, and the old contents are used on. */
+static void reload(struct sender *sender)
+{
+	struct target *fresh;
+	struct error err = { 0 };
+
+	if (target_create(sender, &fresh, &err) < 0) {
+		log_warning("not reloaded: %s", err.text);
+		return;
+	}
+	/* Another Alertmanager does not have the alerts that were sent so far, nor their ends. */
+	if (strcmp(text_chars(&fresh->url), text_chars(&sender->target->url))) {
+		alert_set_done(&sender->set);
+		sender->is_learned = sender->is_updated = false;
+	}
+	target_destroy(sender->target);
+	sender->target = fresh;
+	sender->is_failing = false;
+	sender->send_us = sender->retry_us = sender->backoff_us = 0;
+	log_info("URL and certificates reloaded");
+}
+
+static int run(struct sender *sender, struct error *err)
+{
+	const struct clock *clock = clock_system();
+	int code;
+
+	service_notify("READY=1");
+	do {
+		int64_t now_us = clock_boottime_us(clock);
+
+		if (stop_take_reload())
+			reload(sender);
+		/* Without a new sweep, acknowledgements and the age of the newest one change. */
+		if (now_us >= sender->send_us || (sender->stale_us && !alert_set_has_stale(&sender->set)))
+			sender->is_updated = false;
+		code = update(sender, err);
+		if (code == ERR_NOMEM || code == ERR_USAGE || (sender->once && code < 0))
+			return code;
+		if ((sender->reader || sender->set.count) && now_us >= sender->retry_us &&
+		    (sender->set.is_changed || now_us >= sender->send_us))
+			code = send_set(sender, err);
+		if (code == ERR_NOMEM)
+			return code;
+		if (!sender->once)
+			clock->sleep_until(clock->ctx, now_us + POLL_US);
+	} while (!sender->once && !stop_requested());
+	return sender->once ? code : 0;
 }
 
 /* @text: names and values, each with a NUL */
@@ -332,12 +426,12 @@ int alert_run(const struct command *command, int argc, char **argv, struct error
 {
 	const char *url = NULL;
 	struct option_list list = { 0 };
-	struct sender sender = { .repeat_us = REPEAT_DEFAULT_S * US_PER_S, .receiver.option = "alertmanager" };
+	struct sender sender = { .repeat_us = REPEAT_DEFAULT_S * US_PER_S, .options.option = "alertmanager" };
 	const struct option_spec specs[] = {
 		OPT_TEXT("alertmanager", 0, "URL", &url, "Alertmanager: http(s)://... or @FILE with it (required)"),
 		OPT_LIST("label", 0, "NAME=VALUE", &list, "add a label to every alert: fabric=a; repeatable"),
-		OPT_TEXT("token-file", 0, "FILE", &sender.receiver.token_path, "send the token in this file (none)"),
-		OPT_TEXT("ca-file", 0, "FILE", &sender.receiver.ca_path,
+		OPT_TEXT("token-file", 0, "FILE", &sender.options.token_path, "send the token in this file (none)"),
+		OPT_TEXT("ca-file", 0, "FILE", &sender.options.ca_path,
 			 "certificates to verify the receiver (the system's)"),
 		OPT_SPAN("repeat", 0, &sender.repeat_us, "send open findings again after SPAN (60s)"),
 		OPT_FLAG("once", 0, &sender.once, "send what is open and exit"),
@@ -358,23 +452,20 @@ int alert_run(const struct command *command, int argc, char **argv, struct error
 		code = make_labels(&list, labels, &label_text, err);
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);
-	if (code == 0) {
-		options_warn_exposed(*url == '@' ? url + 1 : NULL);
-		options_warn_exposed(sender.receiver.token_path);
-		code = make_urls(&sender, url, err);
-	}
 	sender.db_path = path;
+	sender.typed = url;
+	if (code == 0)
+		code = target_create(&sender, &sender.target, err);
 	sender.set.labels = labels;
 	sender.set.label_count = list.count;
 	stop_install();
+	if (!sender.once)
+		stop_reload_on_hangup();
 	if (code == 0)
 		code = run(&sender, err);
-	http_post_close(&sender.post);
-	http_post_close(&sender.list);
+	target_destroy(sender.target);
 	alert_set_done(&sender.set);
 	reader_close(sender.reader);
-	text_done(&sender.url);
-	text_done(&sender.list_url);
 	text_done(&label_text);
 	return code;
 }

@@ -241,23 +241,34 @@ void alert_set_begin(struct alert_set *set)
 		set->list[i].is_current = false;
 }
 
-bool alert_set_add(struct alert_set *set, const struct finding_row *row)
+static bool is_open(const struct alert_set *set, int64_t finding)
 {
-	struct alert *alert = add_finding(set, row);
+	for (size_t i = 0; i < set->count; i++)
+		if (set->list[i].finding == finding && !set->list[i].ends_us)
+			return true;
+	return false;
+}
 
+bool alert_set_add(struct alert_set *set, const struct finding_row *row, bool may_begin)
+{
+	struct alert *alert;
+
+	if (!may_begin && !is_open(set, row->finding.id))
+		return true;
+	alert = add_finding(set, row);
 	if (alert)
 		set_open(set, alert);
 	return alert;
 }
 
-bool alert_set_add_stale(struct alert_set *set, int64_t since_us)
+bool alert_set_add_stale(struct alert_set *set, int64_t since_us, const char *summary)
 {
 	struct alert_label labels[ALERT_LABELS_MAX] = {
 		{ "alertname", "sweeps-stale" }, { FINDING_LABEL, "0" }, { "severity", "critical" },
 		{ "subject", "collector" },
 	};
 	struct alert_label notes[] = {
-		{ "summary", "no sweep has been stored: new findings are not detected, and open ones may have ended" },
+		{ "summary", summary },
 		{ "description", "ibwire status shows the cause" },
 	};
 	struct alert *alert = find_or_add(set, make_object(labels, add_labels(set, labels, 4)), make_object(notes, 2));

@@ -50,14 +50,15 @@ void alert_set_done(struct alert_set *set);
 
 /*
  * alert_set_begin - begin an update with the alerts of the present
- * alert_set_add - a finding that is open; alert_set_add_stale - there are no current sweeps, since a time
+ * alert_set_add - a finding that is open. @may_begin: false: it is clearing, so that only an alert that is open goes on
+ * alert_set_add_stale - nothing current is known, since a time
  * alert_set_end - the others end, at a time; those that are not known to Alertmanager are forgotten
  * alert_set_close - a finding that has ended did so then. @now_us: wall clock
  * Return: false: no memory.
  */
 void alert_set_begin(struct alert_set *set);
-bool alert_set_add(struct alert_set *set, const struct finding_row *row);
-bool alert_set_add_stale(struct alert_set *set, int64_t since_us);
+bool alert_set_add(struct alert_set *set, const struct finding_row *row, bool may_begin);
+bool alert_set_add_stale(struct alert_set *set, int64_t since_us, const char *summary);
 void alert_set_end(struct alert_set *set, int64_t now_us);
 void alert_set_close(struct alert_set *set, int64_t finding, int64_t closed_us);
 

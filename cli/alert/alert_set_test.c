@@ -28,7 +28,7 @@ static void update(struct alert_set *set, const struct finding_row *row, int64_t
 {
 	alert_set_begin(set);
 	if (row)
-		assert_true(alert_set_add(set, row));
+		assert_true(alert_set_add(set, row, true));
 	alert_set_end(set, now_us);
 }
 
@@ -56,6 +56,29 @@ TEST(a_finding_that_ends_before_it_was_sent_is_forgotten)
 	assert_written(&set, "[" LABELS("warning", "leaf1") "{}" BEGAN LATER "]");
 	update(&set, NULL, T0 + US_PER_S);
 	assert_written(&set, "[]");
+	alert_set_done(&set);
+}
+
+TEST(a_clearing_finding_keeps_its_alert_and_begins_none)
+{
+	struct alert_set set = { .labels = fabric_a, .label_count = 1 };
+	struct finding_row row = row_of(7, FINDING_WARNING, "leaf1"), other = row_of(8, FINDING_CRITICAL, "leaf2");
+
+	update(&set, &row, T0);
+	alert_set_sent(&set, T0);
+	alert_set_begin(&set);
+	assert_true(alert_set_add(&set, &row, false));
+	assert_true(alert_set_add(&set, &other, false));
+	alert_set_end(&set, T0 + US_PER_S);
+	assert_false(set.is_changed);
+	assert_written(&set, "[" LABELS("warning", "leaf1") "{}" BEGAN LATER "]");
+	/* Once it has ended, it does not begin again. */
+	update(&set, NULL, T0 + 2 * US_PER_S);
+	alert_set_sent(&set, T0 + 2 * US_PER_S);
+	alert_set_begin(&set);
+	assert_true(alert_set_add(&set, &row, false));
+	alert_set_end(&set, T0 + 3 * US_PER_S);
+	assert_false(set.is_changed);
 	alert_set_done(&set);
 }
 

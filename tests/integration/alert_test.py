@@ -5,106 +5,22 @@
 
 The findings are written into a database that has sweeps and no collector.
 """
-import datetime
-import http.server
-import json
 import os
-import re
 import shutil
 import signal
 import socket
 import sqlite3
-import ssl
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from alertmanager import Alertmanager, seconds
 from lib import IBWIRE, Tap, run, wait_for
 
 tap = Tap()
 DB = os.path.abspath("fabric.db")
 SUBJECT = 'leaf1/3 - "sp\\ine"/7\n\u00e9\U0001f600<&>'
-
-
-def seconds(stamp):
-    return datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
-
-
-class Alertmanager:
-    """Keeps alerts by labels as Alertmanager does; `told` is what it would notify: (labels, firing)."""
-
-    def __init__(self, port=0, certificate=None, listing=200):
-        self.alerts, self.told, self.requests, self.wrong = {}, [], [], []
-        self.statuses = []  # of the next responses to POST
-        self.listing, self.headers = listing, {}
-        manager = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def respond(self, status, body=b""):
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_GET(self):
-                # As the encoder of Go writes it.
-                body = json.dumps([{"annotations": {"x": '"labels":{'}, "labels": dict(key)} for key in manager.firing()],
-                                  separators=(",", ":"), ensure_ascii=False)
-                for plain, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
-                    body = body.replace(plain, escaped)
-                self.respond(manager.listing, body.encode() if manager.listing == 200 else b"")
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                manager.headers = dict(self.headers)
-                status = manager.statuses.pop(0) if manager.statuses else 200
-                if self.path != "/x/api/v2/alerts":
-                    status = 404
-                if status in (200, 400):
-                    manager.take(json.loads(body))
-                self.respond(status, b'"bad\x1b[31m"' if status != 200 else b"")
-
-            def log_message(self, format, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.daemon_threads = True
-        self.server.handle_error = lambda request, address: None
-        self.port = self.server.server_address[1]
-        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}/x"
-        if certificate:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(certificate)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def take(self, alerts):
-        self.requests.append((time.time(), alerts))
-        for alert in alerts:
-            key = tuple(sorted(alert["labels"].items()))
-            was = self.alerts.get(key, 0) > time.time()
-            ends = seconds(alert["endsAt"])
-            if not all(key_value[1] for key_value in key) or seconds(alert.get("startsAt", "1970-01-01T00:00:00Z")) > ends:
-                self.wrong.append(alert)
-            self.alerts[key] = ends
-            if was != (ends > time.time()) or key not in self.alerts:
-                self.told.append((dict(key)["alertname"], dict(key)["severity"], not was))
-            elif not was:
-                self.wrong += [] if any(name == dict(key)["alertname"] for name, _, _ in self.told) else [alert]
-
-    def firing(self):
-        return {key for key, ends in self.alerts.items() if ends > time.time()}
-
-    def names(self):
-        return sorted(dict(key)["alertname"] for key in self.firing())
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 def change(statement, *values):
@@ -131,7 +47,7 @@ def close(number):
 def start(url, *options):
     with open("alert.log", "ab") as log:
         return subprocess.Popen([IBWIRE, "alert", "--db", DB, "--alertmanager", url, "--repeat", "1s", "--label", "fabric=a",
-                                 *options], stdin=subprocess.DEVNULL, stderr=log)
+                                 *options], stdin=subprocess.DEVNULL, stderr=log, start_new_session=True)
 
 
 def end(process, how=signal.SIGTERM):
@@ -164,7 +80,7 @@ def while_open():
     finding(3, "link-errors", evidence='{"origin": 1}')
     process = start(manager.url)
     wait_for(lambda: len(manager.requests) > 3)
-    tap.equal("a warning fires; not an info, nor what it explains", manager.told, [("link-degraded", "warning", True)])
+    tap.equal("a warning fires; not an info, nor what it explains", manager.notified, [("link-degraded", "warning", True)])
     when, alerts = manager.requests[-1]
     tap.equal("its labels", alerts[0]["labels"], {"alertname": "link-degraded", "finding": "1", "severity": "warning",
                                                  "subject": SUBJECT, "fabric": "a"})
@@ -176,17 +92,17 @@ def while_open():
     tap.result(all(0.5 < gap < 3 for gap in gaps), "it is sent again each second", gaps)
     tap.equal("as JSON", manager.headers["Content-Type"], "application/json")
     finding(4, "node-silent", severity=2)
-    wait_for(lambda: len(manager.told) > 1)
+    wait_for(lambda: len(manager.notified) > 1)
     change("UPDATE finding_state SET severity = 2 WHERE finding = 1")
-    wait_for(lambda: len(manager.told) > 3)
-    tap.equal("a severity that rises ends one alert and begins another", sorted(manager.told[2:]),
+    wait_for(lambda: len(manager.notified) > 3)
+    tap.equal("a severity that rises ends one alert and begins another", sorted(manager.notified[2:]),
               [("link-degraded", "critical", True), ("link-degraded", "warning", False)])
     run(IBWIRE, "health", "ack", "4", "--reason", "known", "--db", DB)
-    wait_for(lambda: len(manager.told) > 4)
+    wait_for(lambda: len(manager.notified) > 4)
     close(3)
     close(1)
-    wait_for(lambda: len(manager.told) > 5)
-    tap.equal("an acknowledged finding ends, and a closed one; none that did not fire", (manager.told[4:], manager.wrong),
+    wait_for(lambda: len(manager.notified) > 5)
+    tap.equal("an acknowledged finding ends, and a closed one; none that did not fire", (manager.notified[4:], manager.wrong),
               ([("node-silent", "critical", False), ("link-degraded", "critical", False)], []))
     ends = [seconds(alert["endsAt"]) for _, alerts in manager.requests for alert in alerts
             if alert["labels"]["severity"] == "critical" and alert["labels"]["finding"] == "1"]
@@ -204,7 +120,7 @@ def restarts(listing):
     finding(1, "link-degraded", subject=SUBJECT)
     finding(2, "node-silent", severity=2)
     process = start(manager.url, "--repeat", "60s")
-    wait_for(lambda: len(manager.told) == 2)
+    wait_for(lambda: len(manager.notified) == 2)
     end(process, signal.SIGKILL)
     close(1)
     if listing == 200:
@@ -216,8 +132,8 @@ def restarts(listing):
         manager.alerts[tuple(sorted(labels.items()))] = time.time() + 600
     others = manager.firing()
     process = start(manager.url, "--repeat", "60s")
-    wait_for(lambda: len(manager.told) > 2)
-    tap.equal(f"list {listing}: what has closed meanwhile ends, nothing else", (manager.told[2:], manager.wrong),
+    wait_for(lambda: len(manager.notified) > 2)
+    tap.equal(f"list {listing}: what has closed meanwhile ends, nothing else", (manager.notified[2:], manager.wrong),
               ([("link-degraded", "warning", False)], []))
     tap.equal(f"list {listing}: what is open is sent, alerts of others stay", manager.names(), ["link-degraded", "node-silent", "x"])
     # Alertmanager restarts, and has lost everything.
@@ -245,8 +161,8 @@ def refusals():
     manager = Alertmanager()
     manager.statuses = [500, 503, 401]
     process = start(manager.url)
-    wait_for(lambda: manager.told, 30)
-    tap.equal("5xx and 401: tried again until it is accepted", (manager.told, logged().count("\n")),
+    wait_for(lambda: manager.notified, 30)
+    tap.equal("5xx and 401: tried again until it is accepted", (manager.notified, logged().count("\n")),
               ([("link-degraded", "warning", True)], 2))
     tap.contains("with the reason", logged(), "HTTP status 500: \"bad")
     tap.result("\x1b" not in logged(), "without control characters")
@@ -280,39 +196,219 @@ def refusals():
     tap.equal("a token", manager.headers.get("Authorization"), "Bearer abc")
 
 
-def database_fails():
-    """Without its database the sender ends no alert."""
-    fresh_database()
-    finding(1, "link-degraded")
-    manager = Alertmanager()
-    process = start(manager.url)
-    wait_for(lambda: manager.told)
-    os.rename(DB, DB + ".away")
-    os.rename(DB + ".away", DB)
+def goes_on(manager, process, what):
+    """Two more requests have the alert, and nothing else was sent."""
     count = len(manager.requests)
     wait_for(lambda: len(manager.requests) > count + 2)
-    tap.equal("the alert stays", (manager.told, manager.names()), ([("link-degraded", "warning", True)], ["link-degraded"]))
+    when, alerts = manager.requests[-1]
+    tap.equal(f"{what}: the alert is sent again", [(alert["labels"]["finding"], seconds(alert["endsAt"]) > when + 2,
+                                                   alert["annotations"]["summary"]) for alert in alerts],
+              [("1", True, "measured 3")])
+    tap.equal(f"{what}: nothing begins or ends, the process runs", (manager.notified, manager.wrong, process.poll()),
+              ([("link-degraded", "warning", True)], [], None))
+
+
+def database_fails():
+    """Without its database the sender ends no alert, and sends those of which it knows."""
+    fresh_database()
+    finding(1, "link-degraded")
+    connection = sqlite3.connect(DB)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    manager = Alertmanager()
+    process = start(manager.url)
+    wait_for(lambda: manager.notified)
+    for what, words, contents in (("damaged", "is not an ibwire database", b"no database" * 4096), ("empty", "there is no database", b""),
+                                  ("missing", "", None)):
+        os.rename(DB, DB + ".away")
+        if contents is not None:
+            with open(DB + ".new", "wb") as file:
+                file.write(contents)
+            os.rename(DB + ".new", DB)
+            wait_for(lambda: "trying again" in logged())
+        goes_on(manager, process, what)
+        lines = logged().splitlines()
+        # A removed file stays open.
+        tap.equal(f"{what}: it is one line in the log", len(lines), 0 if contents is None else 1)
+        if lines:
+            for part in (DB, words, "alerts stay as they are"):
+                tap.contains(f"{what}: which has the file, the reason and the effect", lines[0], part)
+        os.rename(DB + ".away", DB)
+        if lines:
+            wait_for(lambda: "can be read again" in logged())
+        goes_on(manager, process, f"{what} and back")
+        os.truncate("alert.log", 0)
+    with open(DB, "rb") as file:
+        sound = file.read()
+    # Pages in the same file, as of a failing disk. Those of the cache are read again after a change.
+    finding(2, "node-silent", severity=0)
+    with open(DB, "r+b") as file:
+        file.write(b"\xff" * len(sound))
+    change_fails = once(manager.url)
+    tap.one_line("--once with a damaged database", change_fails, 74, DB)
+    goes_on(manager, process, "overwritten")
+    for name in (DB + "-wal", DB + "-shm"):
+        if os.path.exists(name):
+            os.remove(name)
+    with open(DB + ".new", "wb") as file:
+        file.write(sound)
+    os.rename(DB + ".new", DB)
+    close(1)
+    wait_for(lambda: len(manager.notified) > 1)
+    tap.equal("after all that, the finding closes", (manager.notified[1:], manager.wrong), ([("link-degraded", "warning", False)], []))
+    tap.equal("SIGTERM ends it", end(process), 0)
+
+
+class Stale:
+    """Without current sweeps for more than a minute there is an alert about that, and the others stay.
+
+    It starts with the first part of this test, and is complete with the last one.
+    """
+
+    def __init__(self, name):
+        self.path, self.manager, self.log = os.path.abspath(name), Alertmanager(), name + ".log"
+        fresh_database()
+        finding(1, "link-degraded")
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(DB + suffix):
+                shutil.copy(DB + suffix, self.path + suffix)
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([IBWIRE, "alert", "--db", self.path, "--alertmanager", self.manager.url, "--repeat",
+                                             "1s"], stdin=subprocess.DEVNULL, stderr=log)
+        wait_for(lambda: self.manager.notified)
+
+    def age(self, age_s):
+        connection = sqlite3.connect(self.path, timeout=20)
+        connection.execute("UPDATE sweep SET wall_us = wall_us + ? - (SELECT max(wall_us) FROM sweep)",
+                           ((time.time_ns() // 1000) - age_s * 1000000,))
+        connection.commit()
+        connection.close()
+
+    def begin(self):
+        self.since = time.time()
+
+    def check(self, words):
+        wait_for(lambda: len(self.manager.notified) > 1, 90)
+        tap.equal(f"{words}: one critical alert, and the finding stays", (self.manager.notified[1:], self.manager.names()),
+                  ([("sweeps-stale", "critical", True)], ["link-degraded", "sweeps-stale"]))
+        when, alerts = self.manager.requests[-1]
+        alert = [alert for alert in alerts if alert["labels"]["alertname"] == "sweeps-stale"][0]
+        tap.result(55 < when - self.since < 110, f"{words}: after a minute", when - self.since)
+        tap.equal(f"{words}: its labels", alert["labels"], {"alertname": "sweeps-stale", "finding": "0", "severity": "critical",
+                                                            "subject": "collector"})
+        tap.contains(f"{words}: its summary", alert["annotations"]["summary"], words)
+        return alert
+
+    def ends(self, words):
+        wait_for(lambda: len(self.manager.notified) > 2)
+        tap.equal(f"{words}: it ends", (self.manager.notified[2:], self.manager.names(), self.manager.wrong),
+                  ([("sweeps-stale", "critical", False)], ["link-degraded"], []))
+        end(self.process)
+
+
+def reloads():
+    """SIGHUP reads the file of the URL again."""
+    fresh_database()
+    finding(1, "link-degraded")
+    finding(2, "node-silent", severity=2)
+    first, second = Alertmanager(), Alertmanager()
+
+    def write_url(url):
+        with open("url.new", "w", encoding="ascii") as file:
+            file.write(url + "\n")
+        os.chmod("url.new", 0o600)
+        os.rename("url.new", "am.url")
+
+    write_url(first.url)
+    process = start("@am.url")
+    wait_for(lambda: len(first.notified) == 2)
+    close(2)
+    wait_for(lambda: len(first.notified) == 3)
+    write_url("gopher://x/")
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "not reloaded" in logged())
+    count = len(first.requests)
+    wait_for(lambda: len(first.requests) > count + 1)
+    tap.equal("with a wrong URL, the former one stays", (process.poll(), first.names()), (None, ["link-degraded"]))
+    tap.contains("and the log has the reason", logged(), "--alertmanager must be")
+    write_url(second.url)
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: second.notified)
+    tap.equal("another Alertmanager gets what is open, not what has ended", [alert["labels"]["finding"] for alert in
+                                                                            second.requests[0][1]], ["1"])
+    count = len(first.requests)
+    wait_for(lambda: len(second.requests) > 3)
+    tap.equal("the former one gets nothing", len(first.requests), count)
+    tap.contains("it is a line in the log", logged(), "reloaded")
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: logged().count("\n") == 3)
+    count = len(second.requests)
+    wait_for(lambda: len(second.requests) > count + 1)
+    tap.equal("the same URL: nothing begins or ends", (second.notified, second.wrong), ([("link-degraded", "warning", True)], []))
     end(process)
+
+
+def certificate(name):
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", name, "-days", "2",
+        "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1")
+    with open("both.pem", "w", encoding="ascii") as both:
+        for part in ("key.pem", name):
+            with open(part, encoding="ascii") as file:
+                both.write(file.read())
 
 
 def tls():
     fresh_database()
-    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-days", "2",
-        "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1")
-    with open("both.pem", "w", encoding="ascii") as both:
-        for name in ("key.pem", "cert.pem"):
-            with open(name, encoding="ascii") as file:
-                both.write(file.read())
+    certificate("cert.pem")
     manager = Alertmanager(certificate="both.pem")
     tap.one_line("an unknown certificate is refused", once(manager.url), 69, "certificate")
     tap.equal("nothing was sent", manager.requests, [])
     tap.equal("one that is trusted", once(manager.url, "--ca-file", "cert.pem").status, 0)
+    # Alertmanager has another certificate.
+    finding(1, "link-degraded")
+    process = start(manager.url, "--ca-file", "cert.pem")
+    wait_for(lambda: manager.notified)
+    port = manager.port
+    manager.stop()
+    certificate("new.pem")
+    wait_for(lambda: "trying again" in logged())
+    manager = Alertmanager(port, certificate="both.pem")
+    os.rename("cert.pem", "old.pem")
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "not reloaded" in logged())
+    tap.contains("without the file of certificates, the former ones stay", logged(), "--ca-file cert.pem")
+    tap.equal("and the certificate is refused", manager.requests, [])
+    os.rename("new.pem", "cert.pem")
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: manager.notified)
+    tap.equal("SIGHUP reads the certificates again", manager.notified, [("link-degraded", "warning", True)])
+    tap.equal("SIGTERM ends it", end(process), 0)
 
 
-for part in (while_open, lambda: restarts(200), lambda: restarts(501), refusals, database_fails):
+with tap.part("stale"):
+    stale, gone = Stale("stale.db"), Stale("gone.db")
+    stale.age(3600)
+    stale.begin()
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(gone.path + suffix):
+            os.rename(gone.path + suffix, gone.path + ".away" + suffix)
+    with open(gone.path, "wb") as empty:
+        empty.write(b"x" * 8192)
+    gone.begin()
+for part in (while_open, lambda: restarts(200), lambda: restarts(501), refusals, database_fails, reloads):
     with tap.part(getattr(part, "__name__", "part")):
         part()
 if shutil.which("openssl"):
     with tap.part("TLS"):
         tls()
+with tap.part("sweeps-stale"):
+    stale.check("no sweep has been stored")
+    stale.age(0)
+    stale.ends("a sweep is stored")
+    unread = gone.check("gone.db")
+    tap.contains("with the reason", unread["annotations"]["summary"], "is not an ibwire database")
+    for suffix in ("-wal", "-shm", ""):
+        if os.path.exists(gone.path + ".away" + suffix):
+            os.rename(gone.path + ".away" + suffix, gone.path + suffix)
+    gone.ends("the database is back")
 tap.done()
