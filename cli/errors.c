@@ -191,7 +191,9 @@ static int print(const struct options *options, const struct columns *shown, con
 	for (uint32_t i = 0; i < list->moment->fabric->port_count; i++)
 		unknown_count += selection_has_port(selection, i) &&
 				 list->moment->fabric->ports[i].peer != FABRIC_NONE &&
-				 isnan(facts_errors(&list->moment->snapshot->rows[i].sum).value);
+				 isnan(port_window_errors(list->moment->snapshot, i,
+							  &list->moment->snapshot->rows[i].sum,
+							  list->moment->covered_us).value);
 	facts_unknown_errors(unknown_count, unknown);
 	for (size_t i = 0; i < list->count; i++) {
 		uint32_t peer = list->moment->fabric->ports[list->rows[i].port].peer;

@@ -72,16 +72,23 @@ bool port_is_cut(const struct snapshot *snapshot, uint32_t port, const struct de
 }
 
 /* Of a port that was not read in all of the window each number is at least that of what was read. */
-static const struct delta *of_window(const struct port_scope *scope, uint32_t port, struct delta *cut)
+static const struct delta *of_window(const struct snapshot *snapshot, uint32_t port, const struct delta *sum,
+				     int64_t window_us, struct delta *cut)
 {
-	const struct delta *sum = &scope->snapshot->rows[port].sum;
-
-	if (!port_is_cut(scope->snapshot, port, sum, scope->covered_us))
+	if (!port_is_cut(snapshot, port, sum, window_us))
 		return sum;
 	*cut = *sum;
-	cut->elapsed_us = scope->covered_us;
+	cut->elapsed_us = window_us;
 	cut->reset |= cut->known;
 	return cut;
+}
+
+struct measure port_window_errors(const struct snapshot *snapshot, uint32_t port, const struct delta *sum,
+				  int64_t window_us)
+{
+	struct delta cut;
+
+	return facts_errors(of_window(snapshot, port, sum, window_us, &cut));
 }
 
 static void set_errors(const struct delta *sum, struct port_facts *ret)
@@ -142,7 +149,7 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 	uint64_t rate = port_rate_bits_per_s(port);
 	bool silent = scope->newest && row->status != SAMPLE_OK;
 
-	sum = of_window(scope, index, &cut);
+	sum = of_window(snapshot, index, &row->sum, scope->covered_us, &cut);
 	*ret = (struct port_facts){
 		.scope = scope,
 		.port = index,

@@ -244,6 +244,15 @@ static int allocate(struct search *search, struct error *err)
 	return 0;
 }
 
+/* Earlier windows are evaluated with the current rates of links: those of a link that is slow now are not known. */
+static bool has_slow_member(const struct shape *shape, const struct shape_group *group)
+{
+	for (uint32_t i = group->first; i < group->first + group->count; i++)
+		if (link_is_degraded(shape, shape->members[i]))
+			return true;
+	return false;
+}
+
 static void choose_searched(struct search *search)
 {
 	struct balance_report *report = search->report;
@@ -251,8 +260,8 @@ static void choose_searched(struct search *search)
 	for (size_t i = 0; i < report->shown_count && search->count < GROUPS_MOST; i++) {
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
-		/* Earlier windows are evaluated with the current rates of links: they cannot date a degraded link. */
-		if (result->state != BALANCE_ACTIVE || !result->load_uneven || result->cause == BALANCE_DEGRADED_MEMBER)
+		if (result->state != BALANCE_ACTIVE || !result->load_uneven ||
+		    has_slow_member(report->shape, &report->shape->groups[result->group]))
 			continue;
 		report->began[report->shown[i]] =
 			(struct balance_began){ .wall_us = report->since_us, .earlier = true };

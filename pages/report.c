@@ -269,7 +269,10 @@ static void put_sums(struct result *result, const void *ctx)
 	for (size_t i = 0; i < report->port_count; i++) {
 		for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 			put_counter(report, result, i, (enum counter)counter);
-		unknown_count += isnan(facts_errors(&report->sums[REPORT_WINDOWS - 1][i].sum).value);
+		unknown_count += report->moment->fabric->ports[report->ports[i]].peer != FABRIC_NONE &&
+				 isnan(port_window_errors(report->moment->snapshot, report->ports[i],
+							  &report->sums[REPORT_WINDOWS - 1][i].sum,
+							  report->covered_us).value);
 	}
 	result_none(result, "no errors in the window%s", facts_unknown_errors(unknown_count, unknown));
 }

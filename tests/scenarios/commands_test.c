@@ -144,6 +144,56 @@ static void balance_counts_a_slow_link_once_and_reports_no_start(void **state)
 	use_database(NULL);
 }
 
+static void use_text(const char *scenario, int64_t end_us)
+{
+	struct error err = { 0 };
+
+	test_folder_renew();
+	test_file_write("text.scenario", scenario, strlen(scenario));
+	if (record_scenario("text.scenario", path, 0, end_us, 0, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	use_database(path);
+}
+
+/* The same link, and a spine that fails: the load was even before, at the rates of that time. */
+static void balance_reports_no_start_where_a_spine_failed_and_a_link_is_slow(void **state)
+{
+	struct error err = { 0 };
+	char *output;
+
+	(void)state;
+	use_text("shape rail units=2 hosts=8 rails=4 spines=4\nlength 8m\njob main ring stride=8 load=0.5\n"
+		 "at 5m width leaf-u01-r0/9 1x\nat 6m hang spine-02\n", INT64_C(1790000000000000));
+	assert_int_equal(run("balance|leaf-u01-r0|--at|2026-09-21 14:13:20Z", &output, &err), 0);
+	assert_non_null(strstr(output, "leaf-u01-r0 uplinks out: missing-member"));
+	assert_null(strstr(output, "uneven for"));
+	free(output);
+	use_database(NULL);
+}
+
+/* Of a switch that was read in the first half of the window it is not known whether it counted errors after. */
+static void no_command_reports_no_errors_of_ports_that_were_not_read_to_the_end(void **state)
+{
+	static const char *const commands[] = { "errors", "links|--errors", "report" };
+	const int64_t end_us = INT64_C(1790000000000000);
+	char line[192], from[WHEN_SIZE], until[WHEN_SIZE], *output;
+	struct error err = { 0 };
+
+	(void)state;
+	use_text("shape rail units=2 hosts=8 rails=4 spines=4\nlength 8m\njob main alltoall fan=8 load=0.5\n"
+		 "at 4m silent spine-02\n", end_us);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		snprintf(line, sizeof(line), "%s|spine-02|--%s|%s|--%s|%s", commands[i], i == 2 ? "at" : "since",
+			 when_format_utc(i == 2 ? end_us : end_us - 400 * US_PER_S, from),
+			 i == 2 ? "format" : "until", i == 2 ? "table" : when_format_utc(end_us, until));
+		assert_int_equal(run(line, &output, &err), 0);
+		if (!strstr(output, "; errors of 16 ports are unknown: reset or not read"))
+			fail_msg("%s: %s", line, output);
+		free(output);
+	}
+	use_database(NULL);
+}
+
 /* In a window that began before the link got slower it carried more than its rate is now. */
 static void no_utilization_is_above_100_percent(void **state)
 {
@@ -157,14 +207,9 @@ static void no_utilization_is_above_100_percent(void **state)
 		{ "history|leaf-u01-r0/9|--counter|xmit_utilization|--step|5m", "max" },
 	};
 	char line[192], from[WHEN_SIZE], until[WHEN_SIZE];
-	struct error err = { 0 };
 
 	(void)state;
-	test_folder_renew();
-	test_file_write("slower.scenario", scenario, strlen(scenario));
-	if (record_scenario("slower.scenario", path, 0, end_us, 0, NULL, &err) < 0)
-		fail_msg("%s", err.text);
-	use_database(path);
+	use_text(scenario, end_us);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
 		double most = 0, bytes = 0;
 		json_t *rows, *row;
@@ -192,6 +237,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_clearing_finding_does_not_raise_the_exit_status_of_health,
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(balance_counts_a_slow_link_once_and_reports_no_start,
+						test_folder_make, test_folder_remove),
+		cmocka_unit_test_setup_teardown(balance_reports_no_start_where_a_spine_failed_and_a_link_is_slow,
+						test_folder_make, test_folder_remove),
+		cmocka_unit_test_setup_teardown(no_command_reports_no_errors_of_ports_that_were_not_read_to_the_end,
 						test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(no_utilization_is_above_100_percent,
 						test_folder_make, test_folder_remove),
