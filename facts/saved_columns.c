@@ -41,6 +41,12 @@ static void fill_job_text(struct result *result, size_t at, const void *row)
 						     job->command);
 }
 
+static void fill_id(struct result *result, size_t at, const void *row)
+{
+	result_text(result, at, job_of(row)->id);
+	result_show(result, at, job_of(row)->display_id, STYLE_PLAIN);
+}
+
 static void fill_hosts(struct result *result, size_t at, const void *row)
 {
 	put_text(result, at, job_of(row)->hosts);
@@ -75,7 +81,8 @@ static void fill_snapshot(struct result *result, size_t at, const void *row)
 #define MEMBER(member) COLUMN_MEMBER_AT(struct job_facts, job, struct job, member)
 
 const struct column job_columns[] = {
-	{ .key = "id", .title = "JOB", .kind = COLUMN_TEXT, MEMBER(id), .help = "id of the job" },
+	{ .key = "id", .title = "JOB", .kind = COLUMN_TEXT, .fill = fill_id,
+	  .help = "id of the job; in tables with its cluster if there are several" },
 	{ .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 	  .fill = fill_job_text,
 	  .which = JOB_NAME, .help = "name of the job" },

@@ -39,11 +39,14 @@ enum job_ending {
 enum job_label { JOB_CLUSTER, JOB_USER, JOB_ACCOUNT, JOB_PARTITION, JOB_LABELS };
 
 #define JOB_TEXT_SIZE 129
+#define JOB_DISPLAY_SIZE (JOB_ID_SIZE + JOB_TEXT_SIZE)
 
 struct job {
 	int64_t number;               /* id of its row */
 	char id[JOB_ID_SIZE];         /* of the batch system; not unique: a requeued job has several rows */
 	char labels[JOB_LABELS][JOB_TEXT_SIZE]; /* "": unknown */
+	/* As texts name it: its id, or "4711@alpha" if the newest 1,000 jobs are of several clusters; set when read. */
+	char display_id[JOB_DISPLAY_SIZE];
 	char name[JOB_NAME_SIZE];     /* "": none */
 	char *hosts;                  /* host list as Slurm writes it; "": all hosts of the fabric */
 	char *command;                /* of `ibwire run`; "": none */

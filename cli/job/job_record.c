@@ -159,9 +159,9 @@ static void report_closed(void *ctx, const struct job *closed)
 	const struct beginning *beginning = ctx;
 
 	if (closed->ending == JOB_EXPIRED)
-		log_warning("job %s never ended; closed because it is too old", closed->id);
+		log_warning("job %s never ended; closed because it is too old", closed->display_id);
 	else
-		log_warning("job %s never ended; closed because job %s began on its hosts", closed->id,
+		log_warning("job %s never ended; closed because job %s began on its hosts", closed->display_id,
 			    beginning->job->id);
 }
 

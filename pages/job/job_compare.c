@@ -49,7 +49,7 @@ struct comparing {
 	const struct job_report *runs[2]; /* the earlier one, this one */
 	bool all;                    /* every host */
 	struct measure values[2][METRICS];
-	char ids[2][4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
+	char ids[2][4 * JOB_DISPLAY_SIZE], name[4 * JOB_NAME_SIZE];
 	const char *sentence;
 };
 
@@ -371,9 +371,9 @@ static void put_head(struct result *result, const void *ctx)
 	const struct comparing *comparing = ctx;
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
 
-	result_text(result, BEFORE, comparing->ids[0]);
+	result_text(result, BEFORE, before->job.id);
 	result_integer(result, BEFORE_NUMBER, before->job.number);
-	result_text(result, NOW, comparing->ids[1]);
+	result_text(result, NOW, now->job.id);
 	result_integer(result, NOW_NUMBER, now->job.number);
 	result_text(result, NAME, *comparing->name ? comparing->name : NULL);
 	result_text(result, TEXT, comparing->sentence);
@@ -420,8 +420,8 @@ struct page *job_compare_page(const struct job_report *before, const struct job_
 	comparing->all = all;
 	measure(before, comparing->values[0]);
 	measure(now, comparing->values[1]);
-	job_shown(before->job.id, comparing->ids[0], sizeof(comparing->ids[0]));
-	job_shown(now->job.id, comparing->ids[1], sizeof(comparing->ids[1]));
+	job_shown(before->job.display_id, comparing->ids[0], sizeof(comparing->ids[0]));
+	job_shown(now->job.display_id, comparing->ids[1], sizeof(comparing->ids[1]));
 	job_shown(now->job.name, comparing->name, sizeof(comparing->name));
 	append_sentence(comparing, &sentence);
 	comparing->sentence = page_keep(page, &sentence);

@@ -78,12 +78,12 @@ static void add_verdict(const struct job_report *report, bool all, struct page *
 	const struct job *job = &report->job;
 	const struct job_line *first = &report->verdict[0];
 	struct page_sign *signs = page_alloc(page, report->verdict_count, sizeof(*signs));
-	char id[4 * JOB_ID_SIZE], name[4 * JOB_NAME_SIZE];
+	char id[4 * JOB_DISPLAY_SIZE], name[4 * JOB_NAME_SIZE];
 	bool named = *job->name, unknown = first->verdict == JOB_VERDICT_UNKNOWN;
 
 	if (!signs)
 		return;
-	job_shown(job->id, id, sizeof(id));
+	job_shown(job->display_id, id, sizeof(id));
 	job_shown(job->name, name, sizeof(name));
 	for (size_t i = 1; i < report->verdict_count; i++)
 		signs[i - 1] = (struct page_sign){ .state = state_of(report->verdict[i].severity),
@@ -629,7 +629,7 @@ struct page *job_report_page(const struct job_report *report, bool all)
 	struct page *page;
 	struct text title = { 0 };
 
-	text_appendf(&title, "Job %s%s%s", report->job.id, report->job.name[0] ? " " : "", report->job.name);
+	text_appendf(&title, "Job %s%s%s", report->job.display_id, report->job.name[0] ? " " : "", report->job.name);
 	page = page_create(text_chars(&title));
 	text_done(&title);
 	add_verdict(report, all, page);

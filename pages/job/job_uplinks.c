@@ -137,7 +137,7 @@ static bool take_job(void *ctx, const struct job *job)
 		return others->code == 0;
 	id = job_grow(report, &report->others, &report->other_count, sizeof(*id));
 	if (id)
-		*id = job_text(report, "%s", job->id);
+		*id = job_text(report, "%s", job->display_id);
 	if (!id || !*id)
 		others->code = err_nomem(others->err);
 	return others->code == 0;

@@ -20,7 +20,7 @@
 #define JOB_COLUMNS \
 	"j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep, end_us," \
 	" end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status, suspended_since_us, suspended_us," \
-	" cluster, user, account, partition, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end")
+	" cluster, user, account, partition, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end") ", " JOB_DISPLAY_ID
 enum { FIRST_LABEL = 18 };
 
 #define NEWEST_SWEEP "(SELECT max(id) FROM sweep)"
@@ -113,6 +113,7 @@ static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
 	};
 	saved_copy_text(ret->id, sizeof(ret->id), row, 1);
 	saved_copy_text(ret->name, sizeof(ret->name), row, 2);
+	saved_copy_text(ret->display_id, sizeof(ret->display_id), row, FIRST_LABEL + JOB_LABELS + 2);
 	saved_copy_text(ret->begin_boot_id, sizeof(ret->begin_boot_id), row, 7);
 	saved_copy_text(ret->end_boot_id, sizeof(ret->end_boot_id), row, 11);
 	saved_copy_text(ret->ended_by, sizeof(ret->ended_by), row, 14);

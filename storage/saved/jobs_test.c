@@ -204,6 +204,47 @@ TEST_IN_FOLDER(a_job_on_the_same_hosts_closes_one_that_never_ended)
 	assert_int_equal(check_integer(path, "SELECT end_us FROM job WHERE id = '1'"), NOW + 4 * S);
 }
 
+static void check_display_id(const char *of, const char *id, const char *wanted)
+{
+	struct reader *reader = check_open_reader(path);
+	struct error err = { 0 };
+	struct job job;
+
+	assert_int_equal(jobs_find(reader, of, id, &job, &err), 1);
+	assert_string_equal(job.display_id, wanted);
+	job_done(&job);
+	reader_close(reader);
+}
+
+/* The names of a job have its cluster once there are jobs of two. */
+TEST_IN_FOLDER(a_job_is_named_with_its_cluster_if_there_are_several)
+{
+	struct writer *collector = check_open_writer(path);
+	const struct sink *sink = writer_sink(collector);
+	struct running_jobs jobs = { 0 };
+	struct closed closed;
+
+	begin("6", "a", 0, &closed);
+	cluster = "alpha";
+	begin("7", "b", 0, &closed);
+	check_display_id("alpha", "7", "7");
+	assert_true(sink->running_jobs(sink->ctx, &jobs));
+	assert_string_equal(jobs.list[0].id, "7");
+	cluster = "beta";
+	begin("7", "c", S, &closed);
+	check_display_id("alpha", "7", "7@alpha");
+	check_display_id("beta", "7", "7@beta");
+	/* Its cluster is unknown. */
+	check_display_id(NULL, "6", "6");
+	/* Findings about running jobs. */
+	assert_true(sink->running_jobs(sink->ctx, &jobs));
+	assert_string_equal(jobs.list[0].id, "7@beta");
+	assert_string_equal(jobs.list[1].id, "7@alpha");
+	cluster = NULL;
+	running_jobs_done(&jobs);
+	writer_close(collector);
+}
+
 /* Without a cluster, an id of several clusters is ambiguous; a job of an unknown cluster may be of any. */
 TEST_IN_FOLDER(jobs_of_two_clusters_may_have_one_id)
 {

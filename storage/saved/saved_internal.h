@@ -14,6 +14,15 @@ struct error;
 /* saved_copy_text - a column of text as text_sanitise() returns it; NULL as "". */
 void saved_copy_text(char *to, size_t size, sqlite3_stmt *row, int column);
 
+/*
+ * Of a row j of the table job: struct job, display_id. The subquery is evaluated once for a statement; the limit bounds
+ * what it reads, as there is no index of clusters.
+ */
+#define JOB_DISPLAY_ID \
+	"CASE WHEN j.cluster NOT NULL AND (SELECT min(cluster) <> max(cluster) FROM" \
+	" (SELECT cluster FROM job ORDER BY number DESC LIMIT 1000))" \
+	" THEN j.id || '@' || j.cluster ELSE j.id END"
+
 struct saved_writer {
 	char *path;
 	sqlite3 *db;

@@ -49,8 +49,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE kind = ? AND id < ?"
 			  " ORDER BY id DESC LIMIT ?)",
 	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
-	[FIND_JOBS] = "SELECT number, id, hosts FROM job WHERE end_us IS NULL AND ending = 0 ORDER BY number DESC"
-		      " LIMIT 1024",
+	[FIND_JOBS] = "SELECT number, " JOB_DISPLAY_ID ", hosts FROM job j WHERE end_us IS NULL AND ending = 0"
+		      " ORDER BY number DESC LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"
@@ -221,7 +221,7 @@ static bool load_jobs(sqlite3_stmt *rows, struct running_jobs *ret)
 	while ((result = db_step(rows, NULL)) > 0) {
 		struct running_job *job = array_add(&ret->list, &ret->count, &capacity, sizeof(*job));
 		const char *hosts = (const char *)sqlite3_column_text(rows, 2);
-		char id[JOB_ID_SIZE];
+		char id[JOB_DISPLAY_SIZE];
 
 		if (!job)
 			return false;

@@ -72,6 +72,8 @@ def begin_and_end():
     tap.equal("jobs of two clusters have one id", [[job[key] for key in ("id", "cluster", "user", "account", "partition", "exit_status")]
                                                     for job in jobs()[-2:]],
               [["7", "alpha", "user of alpha", "physics", None, None], ["7", "beta", "user of beta", "physics", None, 5]])
+    listed = run(IBWIRE, "job", "list", "--db", SERVICE).out
+    tap.equal("a table has their clusters", ["7@alpha" in listed, "7@beta" in listed], [True, True])
     tap.one_line("the end of either", hook(fields("7", "0"), "hook", "end"), 64, "give --cluster")
     hook(fields("7", "0", "alpha"), "hook", "end")
     tap.one_line("the end of an unknown job", hook(fields("nowhere", "0"), "hook", "end"), 64, "no job 'nowhere' began")

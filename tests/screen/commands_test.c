@@ -225,6 +225,34 @@ TEST_ON_STAGE(a_job_is_reported_and_limits_every_screen)
 	stage_hides("rates since");
 }
 
+/* With one cluster, it is not shown: in the test above there is none, and the first job here is alone in its own. */
+TEST_ON_STAGE(jobs_of_several_clusters_are_named_with_theirs)
+{
+	char hosts[] = "node[0001-0003]", command[] = "";
+	struct job job = { .id = "4711", .labels[JOB_CLUSTER] = "alpha", .hosts = hosts, .command = command,
+			   .begin_us = STAGE_END_US - 60 * US_PER_S };
+
+	stage_record("nothing-idle", path);
+	stage_job(path, &job);
+	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 40, 150);
+	stage_expect("1 job: 4711 3 hosts");
+	snprintf(job.labels[JOB_CLUSTER], sizeof(job.labels[JOB_CLUSTER]), "beta");
+	job.begin_us += 10 * US_PER_S;
+	stage_job(path, &job);
+	stage_open(path, STAGE_END_US + 3 * US_PER_S, 0, 40, 150);
+	stage.options.command = print_arguments;
+	stage_expect("4711@alpha 3 hosts");
+	stage_expect("4711@beta 3 hosts");
+	stage_keys("7");
+	assert_true(row_of("4711@beta ") < row_of("4711@alpha "));
+	/* A command has the id and the cluster. */
+	stage_keys("\r");
+	stage_expect("report of job 4711@beta");
+	wait_for("-- report 4711");
+	stage_key(KEY_ESCAPE);
+	stage_try("w2\r", "JOB 4711@beta: rates since");
+}
+
 TEST_ON_STAGE(a_snapshot_command_reports_its_result)
 {
 	begin(print_arguments, 100);

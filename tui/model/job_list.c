@@ -177,7 +177,7 @@ size_t job_list_line(const struct job_list *list, int64_t now_us, char *ret, siz
 
 		if (!job_runs(&row->job, now_us))
 			continue;
-		text_appendf(&line, "%s%s%s%s ", running ? ", " : "", row->job.id, row->job.name[0] ? " " : "",
+		text_appendf(&line, "%s%s%s%s ", running ? ", " : "", row->job.display_id, row->job.name[0] ? " " : "",
 			     row->job.name);
 		if (row->hosts)
 			text_appendf(&line, "%zu host%s ", row->hosts, row->hosts == 1 ? "" : "s");

@@ -81,11 +81,11 @@ static void make_arguments(const struct app *app, const char *word, const struct
 static void show_command(struct app *app, const char *word, const char *title, const struct job *job)
 {
 	const char *args[ARGS_MOST + 1];
-	char text[JOB_ID_SIZE + 64];
+	char text[JOB_DISPLAY_SIZE + 64];
 	const struct text_command command = { .title = text, .args = args, .fits = true };
 
 	make_arguments(app, word, job, args);
-	snprintf(text, sizeof(text), "%s %.*s", title, JOB_ID_SIZE, job->id);
+	snprintf(text, sizeof(text), "%s %.*s", title, JOB_DISPLAY_SIZE, job->display_id);
 	text_show(app, &command);
 }
 
@@ -94,7 +94,8 @@ static void compare(struct app *app, const struct job *job)
 	if (job->name[0])
 		show_command(app, "compare", "earlier run of the name of job", job);
 	else
-		app_message(app, "c compares with the earlier job of the same name: %.64s has no name", job->id);
+		app_message(app, "c compares with the earlier job of the same name: %.64s has no name",
+			    job->display_id);
 }
 
 /* All screens show the job: at its end, with rates and histories since its begin. */
@@ -102,7 +103,8 @@ static void show_window(struct app *app, const struct job *job)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "JOB %.*s", (int)text_prefix_bytes(job->id, 24), job->id);
+	snprintf(name, sizeof(name), "JOB %.*s", (int)text_prefix_bytes(job->display_id, 24),
+		 job->display_id);
 	app_set_limit(app, name, job->begin_us, job->end_us);
 	app_message(app, "rates and histories on all screens are of the job; L ends this");
 }
