@@ -247,7 +247,7 @@ MODEL_TEST(a_group_has_the_state_of_root_causes)
 {
 	fill(made, true);
 	add_finding(made, FINDING_UPLINK_IMBALANCE, FINDING_CRITICAL, 0, "degraded-member")->origin = 2;
-	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 33, "width");
+	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 34, "width");
 	make(made);
 	assert_null(find(made, "leaf02 up"));
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_WARNING);
