@@ -21,7 +21,6 @@
 #include "cli/command.h"
 #include "cli/lib/http_post.h"
 #include "cli/lib/options.h"
-#include "cli/push/push_encode.h"
 #include "facts/health_rows.h"
 #include "facts/moment.h"
 #include "storage/reader.h"
@@ -191,7 +190,7 @@ static int update(struct sender *sender, struct error *err)
 /* Nothing was accepted: try again later. */
 static int fail(struct sender *sender, const char *reason, struct error *err)
 {
-	if (!sender->is_failing && !sender->once)
+	if (!sender->is_failing && !sender->once && !stop_requested())
 		log_warning("%s: %s; trying again until it responds", sender->target->receiver.shown, reason);
 	sender->is_failing = true;
 	sender->backoff_us = sender->backoff_us ? 2 * sender->backoff_us : US_PER_S;
@@ -389,37 +388,17 @@ static int run(struct sender *sender, struct error *err)
 	return sender->once ? code : 0;
 }
 
-/* @text: names and values, each with a NUL */
-static int make_labels(const struct option_list *list, struct alert_label *ret, struct text *text, struct error *err)
+/* Labels of --label. @chars: of options_labels() */
+static int make_labels(const struct option_list *list, struct option_label *ret, struct text *chars, struct error *err)
 {
 	static const char *const own[] = { "alertname", "finding", "severity", "subject" };
-	size_t at = 0;
+	int code = options_labels(list, ret, chars, err);
 
-	for (size_t i = 0; i < list->count; i++) {
-		const char *typed = list->items[i], *equals = strchr(typed, '=');
-		int code = push_label_check(typed, err);
-
-		if (code < 0)
-			return code;
-		text_append_bytes(text, typed, (size_t)(equals - typed));
-		text_append_bytes(text, "", 1);
-		text_append_bytes(text, equals + 1, strlen(equals + 1) + 1);
-	}
-	if (text_failed(text))
-		return err_nomem(err);
-	for (size_t i = 0; i < list->count; i++) {
-		ret[i].name = text->chars + at;
-		at += strlen(ret[i].name) + 1;
-		ret[i].value = text->chars + at;
-		at += strlen(ret[i].value) + 1;
+	for (size_t i = 0; code == 0 && i < list->count; i++)
 		for (size_t j = 0; j < sizeof(own) / sizeof(*own); j++)
 			if (!strcmp(ret[i].name, own[j]))
 				return err_set(err, ERR_USAGE, "--label: '%s' is a label of every alert", own[j]);
-		for (size_t j = 0; j < i; j++)
-			if (!strcmp(ret[i].name, ret[j].name))
-				return err_set(err, ERR_USAGE, "--label: the name '%s' is given twice", ret[i].name);
-	}
-	return 0;
+	return code;
 }
 
 int alert_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -437,7 +416,7 @@ int alert_run(const struct command *command, int argc, char **argv, struct error
 		OPT_FLAG("once", 0, &sender.once, "send what is open and exit"),
 		{ 0 },
 	};
-	struct alert_label labels[OPTION_LIST_MAX];
+	struct option_label labels[OPTION_LIST_MAX];
 	struct text label_text = { 0 };
 	struct options options;
 	char path[4096];

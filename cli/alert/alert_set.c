@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/alert/alert_set.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/when.h"
+#include "export/format.h"
 #include "facts/finding_columns.h"
 #include "storage/findings.h"
 
@@ -32,38 +32,15 @@ void alert_set_done(struct alert_set *set)
 
 /* --- JSON --- */
 
-static void put_string(struct text *text, const char *value)
-{
-	size_t len = strlen(value);
-
-	text_append(text, "\"");
-	while (len) {
-		uint32_t character;
-		size_t bytes = text_decode(value, len, &character), step = bytes ? bytes : 1;
-
-		if (!bytes)
-			text_append(text, "\xef\xbf\xbd");
-		else if (*value == '"' || *value == '\\')
-			text_appendf(text, "\\%c", *value);
-		else if (character < 0x20)
-			text_appendf(text, "\\u%04x", (unsigned)character);
-		else
-			text_append_bytes(text, value, bytes);
-		value += step;
-		len -= step;
-	}
-	text_append(text, "\"");
-}
-
 static int label_order(const void *a, const void *b)
 {
-	const struct alert_label *one = a, *other = b;
+	const struct option_label *one = a, *other = b;
 
 	return strcmp(one->name, other->name);
 }
 
 /* An object of these texts, sorted by name; those without a value are left out. Return: NULL: no memory. */
-static char *make_object(struct alert_label *labels, size_t count)
+static char *make_object(struct option_label *labels, size_t count)
 {
 	struct text text = { 0 };
 
@@ -73,9 +50,9 @@ static char *make_object(struct alert_label *labels, size_t count)
 		if (!labels[i].value || !*labels[i].value)
 			continue;
 		text_append(&text, text.len > 1 ? "," : "");
-		put_string(&text, labels[i].name);
+		scalar_append_text(&text, labels[i].name, strlen(labels[i].name));
 		text_append(&text, ":");
-		put_string(&text, labels[i].value);
+		scalar_append_text(&text, labels[i].value, strlen(labels[i].value));
 	}
 	text_append(&text, "}");
 	if (!text_failed(&text))
@@ -140,7 +117,7 @@ static const char *read_string(const char *at, struct text *ret)
  * An object of strings.
  * @ret:  names and values, borrowed from @chars. Return: the byte after it; NULL: it is something else.
  */
-static const char *read_object(const char *at, struct text *chars, struct alert_label *ret, size_t most,
+static const char *read_object(const char *at, struct text *chars, struct option_label *ret, size_t most,
 			       size_t *ret_count)
 {
 	size_t offsets[2 * ALERT_LABELS_MAX], count = 0;
@@ -163,7 +140,7 @@ static const char *read_object(const char *at, struct text *chars, struct alert_
 			at = NULL;
 	}
 	for (size_t i = 0; i < count / 2; i++)
-		ret[i] = (struct alert_label){ text_chars(chars) + offsets[2 * i],
+		ret[i] = (struct option_label){ text_chars(chars) + offsets[2 * i],
 					       text_chars(chars) + offsets[2 * i + 1] };
 	*ret_count = count / 2;
 	return at ? at + 1 : NULL;
@@ -193,7 +170,7 @@ static struct alert *find_or_add(struct alert_set *set, char *labels, char *anno
 }
 
 /* Labels with those of --label. Return: their number. */
-static size_t add_labels(const struct alert_set *set, struct alert_label *labels, size_t count)
+static size_t add_labels(const struct alert_set *set, struct option_label *labels, size_t count)
 {
 	for (size_t i = 0; i < set->label_count && count < ALERT_LABELS_MAX; i++)
 		labels[count++] = set->labels[i];
@@ -205,11 +182,11 @@ static struct alert *add_finding(struct alert_set *set, const struct finding_row
 	const struct finding *finding = &row->finding;
 	struct text hosts = { 0 };
 	char id[24];
-	struct alert_label labels[ALERT_LABELS_MAX] = {
+	struct option_label labels[ALERT_LABELS_MAX] = {
 		{ "alertname", finding_kind_name(finding->kind) }, { FINDING_LABEL, id },
 		{ "severity", finding_severity_name(finding->severity) }, { "subject", finding->subject },
 	};
-	struct alert_label notes[] = {
+	struct option_label notes[] = {
 		{ "summary", finding->text }, { "description", finding->advice }, { "cause", finding->cause },
 		{ "hosts", NULL },
 	};
@@ -263,11 +240,11 @@ bool alert_set_add(struct alert_set *set, const struct finding_row *row, bool ma
 
 bool alert_set_add_stale(struct alert_set *set, int64_t since_us, const char *summary)
 {
-	struct alert_label labels[ALERT_LABELS_MAX] = {
+	struct option_label labels[ALERT_LABELS_MAX] = {
 		{ "alertname", "sweeps-stale" }, { FINDING_LABEL, "0" }, { "severity", "critical" },
 		{ "subject", "collector" },
 	};
-	struct alert_label notes[] = {
+	struct option_label notes[] = {
 		{ "summary", summary },
 		{ "description", "ibwire status shows the cause" },
 	};
@@ -316,7 +293,7 @@ void alert_set_close(struct alert_set *set, int64_t finding, int64_t closed_us)
 }
 
 /* Is the name one of ours, of a finding or of --label, with that value? Return: the number of a finding, or 0. */
-static bool is_ours(const struct alert_set *set, const struct alert_label *labels, size_t count, int64_t *ret_finding)
+static bool is_ours(const struct alert_set *set, const struct option_label *labels, size_t count, int64_t *ret_finding)
 {
 	size_t own = 0;
 
@@ -342,7 +319,7 @@ int alert_set_learn(struct alert_set *set, const char *json, struct error *err)
 
 	/* A quote within a string is escaped, so that this is the key of an object. */
 	while (code == 0 && (json = strstr(json, key))) {
-		struct alert_label labels[ALERT_LABELS_MAX];
+		struct option_label labels[ALERT_LABELS_MAX];
 		size_t count;
 		int64_t finding = 0;
 		struct alert *alert;

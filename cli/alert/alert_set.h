@@ -17,17 +17,13 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/lib/options.h"
 
 struct error;
 struct finding_row;
 
 #define ALERT_ENDED_US (15 * 60 * INT64_C(1000000))
 #define ALERT_LABELS_MAX 24
-
-/* Two texts that belong together; borrowed. */
-struct alert_label {
-	const char *name, *value;
-};
 
 struct alert {
 	char *labels, *annotations; /* JSON objects; labels are sorted by name */
@@ -39,7 +35,7 @@ struct alert {
 
 /* A zeroed struct is empty. */
 struct alert_set {
-	const struct alert_label *labels; /* of --label; borrowed */
+	const struct option_label *labels; /* of --label; borrowed */
 	size_t label_count;
 	struct alert *list;
 	size_t count, capacity;

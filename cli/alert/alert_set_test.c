@@ -12,7 +12,7 @@
 
 #define T0 (INT64_C(1800000000) * US_PER_S)
 
-static const struct alert_label fabric_a[] = { { "fabric", "a" } };
+static const struct option_label fabric_a[] = { { "fabric", "a" } };
 
 static struct finding_row row_of(int64_t id, enum finding_severity severity, const char *subject)
 {

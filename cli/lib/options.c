@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/lib/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -516,6 +517,32 @@ int options_url(const char *option, const char *typed, struct text *ret, struct 
 	if ((strncmp(typed, "http://", 7) && strncmp(typed, "https://", 8)) || !text_is_plain(typed, len) ||
 	    strpbrk(typed, " \"\\"))
 		return err_set(err, ERR_USAGE, "--%s must be an http:// or https:// URL, or @FILE with one", option);
+	return 0;
+}
+
+int options_labels(const struct option_list *list, struct option_label *ret, struct text *chars, struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const char *typed = list->items[i], *equals = strchr(typed, '='), *at = typed;
+
+		while (isalnum((unsigned char)*at) || *at == '_')
+			at++;
+		if (!islower((unsigned char)*typed) || !equals || at != equals || !equals[1])
+			return err_set(err, ERR_USAGE, "--label '%.64s' is not NAME=VALUE with a NAME of letters, "
+				       "digits and _ that begins with a lower-case letter", typed);
+		text_append_bytes(chars, typed, strlen(typed) + 1);
+	}
+	if (text_failed(chars))
+		return err_nomem(err);
+	for (size_t i = 0; i < list->count; i++) {
+		char *name = i ? strchr(ret[i - 1].value, '\0') + 1 : chars->chars, *equals = strchr(name, '=');
+
+		*equals = '\0';
+		ret[i] = (struct option_label){ name, equals + 1 };
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(ret[j].name, name))
+				return err_set(err, ERR_USAGE, "--label: the name '%.64s' is given twice", name);
+	}
 	return 0;
 }
 

@@ -206,4 +206,15 @@ int output_file(const struct options *options, struct text *text, const char *pa
  */
 int output_page(struct page *page, const struct options *options, const char *html, struct error *err);
 
+/*
+ * options_labels - names and values of --label NAME=VALUE
+ * A name is letters, digits and _, and begins with a lower-case letter, so that __name__ sorts first.
+ * @ret:    list->count of them, with their characters in @chars
+ * Return: 0; ERR_USAGE, also if a name is given twice; ERR_NOMEM.
+ */
+struct option_label {
+	const char *name, *value;
+};
+int options_labels(const struct option_list *list, struct option_label *ret, struct text *chars, struct error *err);
+
 #endif

@@ -360,3 +360,25 @@ TEST(every_command_is_found_and_has_a_summary)
 	assert_int_equal(command_unknown("discove", &err), ERR_USAGE);
 	assert_null(strstr(err.text, "'discover'"));
 }
+
+TEST(labels_have_a_name_and_a_value)
+{
+	static const char *const wrong[] = { "fabric", "=a", "fabric=", "__name__=a", "A=b", "a-b=c", "1=2", "" };
+	const struct option_list list = { .items = { "fabric=a=b \"c\"", "site_2=x" }, .count = 2 };
+	struct option_label labels[2];
+	struct text chars = { 0 };
+
+	assert_int_equal(options_labels(&list, labels, &chars, NULL), 0);
+	assert_string_equal(labels[0].name, "fabric");
+	assert_string_equal(labels[0].value, "a=b \"c\"");
+	assert_string_equal(labels[1].name, "site_2");
+	assert_string_equal(labels[1].value, "x");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		text_clear(&chars);
+		assert_int_equal(options_labels(&(struct option_list){ { wrong[i] }, 1 }, labels, &chars, NULL),
+				 ERR_USAGE);
+	}
+	text_clear(&chars);
+	assert_int_equal(options_labels(&(struct option_list){ { "a=1", "a=2" }, 2 }, labels, &chars, NULL), ERR_USAGE);
+	text_done(&chars);
+}

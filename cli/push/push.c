@@ -189,23 +189,14 @@ static void cursor_path(const char *given, const char *db_path, const char *url,
 
 static int make_labels(const struct option_list *list, struct text *ret, struct error *err)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		const char *typed = list->items[i], *equals = strchr(typed, '=');
-		char name[64];
-		int code = push_label_check(typed, err);
+	struct option_label labels[OPTION_LIST_MAX];
+	struct text chars = { 0 };
+	int code = options_labels(list, labels, &chars, err);
 
-		if (code < 0)
-			return code;
-		if ((size_t)(equals - typed) >= sizeof(name))
-			return err_set(err, ERR_USAGE, "--label: the name '%.64s' is too long", typed);
-		memcpy(name, typed, (size_t)(equals - typed));
-		name[equals - typed] = '\0';
-		for (size_t j = 0; j < i; j++)
-			if (!strncmp(list->items[j], typed, (size_t)(equals - typed) + 1))
-				return err_set(err, ERR_USAGE, "--label: the name '%s' is given twice", name);
-		metrics_label(ret, name, equals + 1);
-	}
-	return text_failed(ret) ? err_nomem(err) : 0;
+	for (size_t i = 0; code == 0 && i < list->count; i++)
+		metrics_label(ret, labels[i].name, labels[i].value);
+	text_done(&chars);
+	return code == 0 && text_failed(ret) ? err_nomem(err) : code;
 }
 
 static int push_with(struct push *push, const char *cursor, struct error *err)

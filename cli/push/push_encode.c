@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/push/push_encode.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,18 +74,6 @@ void push_series_append(struct text *ret, struct push_bytes name, struct push_by
 	*at++ = FIELD_2_VARINT;
 	at = put_varint(at, (uint64_t)wall_ms);
 	text_extend(ret, (size_t)(at - begin));
-}
-
-int push_label_check(const char *typed, struct error *err)
-{
-	const char *equals = strchr(typed, '='), *at = typed;
-
-	while (isalnum((unsigned char)*at) || *at == '_')
-		at++;
-	if (!islower((unsigned char)*typed) || !equals || at != equals || !equals[1])
-		return err_set(err, ERR_USAGE, "--label '%.64s' is not NAME=VALUE with a NAME of letters, digits and _ "
-			       "that begins with a lower-case letter", typed);
-	return 0;
 }
 
 /* A label of exposition text; its value is still escaped. */

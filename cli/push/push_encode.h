@@ -27,13 +27,6 @@ struct text;
 #define PUSH_LABELS_MAX 32
 
 /*
- * push_label_check - can --label add this label?
- * The name is letters, digits and _, and begins with a lower-case letter, so that __name__ sorts first.
- * @typed:  NAME=VALUE. Return: 0 or ERR_USAGE.
- */
-int push_label_check(const char *typed, struct error *err);
-
-/*
  * push_labels_encode - append labels as messages, sorted by name
  * @labels:    name="value",... as metrics_label() writes it, at most PUSH_LABELS_MAX with
  * @external:  the same, of --label; a label of @labels replaces one of the same name

@@ -60,15 +60,6 @@ TEST(labels_are_sorted_unescaped_and_not_replaced_by_external_ones)
 	text_done(&encoded);
 }
 
-TEST(external_labels_have_a_name_and_a_value)
-{
-	static const char *const wrong[] = { "fabric", "=a", "fabric=", "__name__=a", "A=b", "a-b=c", "1=2", "" };
-
-	assert_int_equal(push_label_check("fabric=a=b \"c\"", NULL), 0);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		assert_int_equal(push_label_check(wrong[i], NULL), ERR_USAGE);
-}
-
 static void open_state(struct push_state *state, int expected)
 {
 	struct error err = { 0 };
