@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
@@ -101,63 +100,19 @@ int moment_find_shape(struct moment *moment, struct error *err)
 	return code < 0 ? code : shape_create(moment->fabric, moment->shape_settings, &moment->shape, err);
 }
 
-/* Open findings, the worst first, and that of each port. */
-struct open_findings {
-	struct finding_row *list;
-	size_t count, capacity;
-	uint32_t *of_port;
-	bool failed; /* no memory */
-};
-
-static void open_findings_done(struct open_findings *open)
-{
-	free(open->list);
-	free(open->of_port);
-}
-
-static bool add_finding(void *ctx, const struct finding_row *row)
-{
-	struct open_findings *open = ctx;
-	struct finding_row *list = array_grow(open->list, open->count, &open->capacity, sizeof(*list));
-
-	open->failed = !list;
-	if (list) {
-		open->list = list;
-		list[open->count++] = *row;
-	}
-	return list;
-}
-
-/* Return: 0 or an error; open_findings_done() is needed in any case. */
-static int load_findings(const struct moment *moment, const struct shape *shape, struct open_findings *ret,
-			 struct error *err)
+static int find_findings(const struct moment *moment, const struct shape *shape, struct finding_row **ret,
+			 size_t *ret_count, uint32_t **ret_of_port, struct error *err)
 {
 	const struct finding_query query = { .at_us = moment->at_us, .now_us = moment->reference_us };
-	int code = reader_findings(moment->reader, &query, add_finding, ret, err);
+	int code = open_findings_load(moment->reader, &query, ret, ret_count, err);
 
-	ret->of_port = calloc(moment->fabric->port_count + 1, sizeof(*ret->of_port));
-	if (code == 0 && (ret->failed || !ret->of_port))
-		code = err_nomem(err);
-	if (code < 0)
-		return code;
-	findings_arrange(ret->list, ret->count);
-	port_marks_find(shape, moment->fabric, ret->list, ret->count, ret->of_port);
-	return 0;
+	return code < 0 ? code : open_findings_mark(shape, moment->fabric, *ret, *ret_count, ret_of_port, err);
 }
 
 int moment_find_findings(struct moment *moment, struct error *err)
 {
-	struct open_findings open = { 0 };
-	int code = load_findings(moment, moment->shape, &open, err);
-
-	if (code < 0) {
-		open_findings_done(&open);
-		return code;
-	}
-	moment->findings = open.list;
-	moment->finding_count = open.count;
-	moment->finding_of = open.of_port;
-	return 0;
+	return find_findings(moment, moment->shape, &moment->findings, &moment->finding_count, &moment->finding_of,
+			     err);
 }
 
 /* The facts for subjects; what they own is freed by facts_done(). */
@@ -168,12 +123,14 @@ struct moment_facts {
 	struct shape *shape; /* NULL: the moment's, or not loaded */
 	struct port_scope scope;
 	struct port_facts *ports;
-	struct open_findings open;
+	struct finding_row *findings;
+	uint32_t *finding_of;
 };
 
 static int load_facts(struct select_facts *facts, unsigned needs, struct error *err)
 {
 	struct moment_facts *own = (struct moment_facts *)facts; /* its first member */
+	size_t count;
 	int code = 0;
 
 	if (needs & SELECT_NEEDS_SHAPE) {
@@ -195,9 +152,9 @@ static int load_facts(struct select_facts *facts, unsigned needs, struct error *
 		facts->ports = own->ports;
 	}
 	if (code == 0 && needs & SELECT_NEEDS_FINDINGS)
-		code = load_findings(own->moment, facts->shape, &own->open, err);
-	facts->findings = own->open.list;
-	facts->finding_of = own->open.of_port;
+		code = find_findings(own->moment, facts->shape, &own->findings, &count, &own->finding_of, err);
+	facts->findings = own->findings;
+	facts->finding_of = own->finding_of;
 	return code;
 }
 
@@ -214,7 +171,8 @@ static void facts_done(struct moment_facts *facts)
 	if (facts->settings_owned)
 		facts->moment->settings->free(facts->settings_owned);
 	free(facts->ports);
-	open_findings_done(&facts->open);
+	free(facts->findings);
+	free(facts->finding_of);
 }
 
 int moment_select(const struct moment *moment, char **args, int count, struct selection *ret, struct error *err)

@@ -39,7 +39,7 @@ struct moment {
 	struct shape *shape;        /* the same */
 	struct finding_row *findings; /* open at this time; NULL before moment_find_findings() */
 	size_t finding_count;
-	uint32_t *finding_of;       /* port_marks_find() */
+	uint32_t *finding_of;       /* open_findings_mark() */
 	struct order names_shown;   /* names of its nodes as shown in tables */
 	const uint32_t *nodes;      /* indices of its nodes sorted by these names */
 	int64_t reference_us;       /* reference time of ages: now, or the selected time */

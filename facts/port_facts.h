@@ -43,9 +43,9 @@ struct port_scope {
 	const struct snapshot *snapshot;
 	const struct order *order;  /* displayed names; or NULL if no column has them */
 	const struct shape *shape;  /* tiers, rails; NULL: these columns are unknown */
-	const struct finding_row *findings; /* the open ones, as findings_arrange(); for the column finding */
+	const struct finding_row *findings; /* the open ones, as of open_findings_load(); for the column finding */
 	size_t finding_count;
-	const uint32_t *finding_of; /* port_marks_find(); NULL: no findings were loaded */
+	const uint32_t *finding_of; /* open_findings_mark(); NULL: no findings were loaded */
 	int64_t reference_us;       /* wall clock for ages */
 	int64_t covered_us;         /* the window: numbers of a port_is_cut() in it are lower bounds; 0: one sweep */
 	bool newest;                /* of the newest sweep alone: a port that did not respond in it has no rates */

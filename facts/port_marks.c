@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/findings.h"
+#include "storage/reader.h"
 
 /* Unacknowledged findings first, then by severity. */
 static int compare_rows(const void *a, const void *b)
@@ -34,16 +37,14 @@ static int compare_ranks(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-void findings_arrange(struct finding_row *rows, size_t count)
+static void arrange(struct finding_row *rows, size_t count)
 {
 	struct finding_row **list = calloc(count + 1, sizeof(*list));
-
 	bool linked;
 
 	for (size_t i = 0; list && i < count; i++)
 		list[i] = &rows[i];
 	linked = list && findings_resolve_origins(list, count) == 0;
-
 	if (count)
 		qsort(rows, count, sizeof(*rows), compare_rows);
 	if (linked && count && findings_fold(list, count) == 0)
@@ -51,6 +52,43 @@ void findings_arrange(struct finding_row *rows, size_t count)
 	free(list);
 	for (size_t i = 0; i < count; i++)
 		relocate(&rows[i]);
+}
+
+/* Findings that are being read. */
+struct loading {
+	struct finding_row *list;
+	size_t count, capacity;
+	bool failed; /* no memory */
+};
+
+static bool add_finding(void *ctx, const struct finding_row *row)
+{
+	struct loading *loading = ctx;
+	struct finding_row *added = array_add(&loading->list, &loading->count, &loading->capacity, sizeof(*added));
+
+	loading->failed = !added;
+	if (added)
+		*added = *row;
+	return added;
+}
+
+int open_findings_load(struct reader *reader, const struct finding_query *query, struct finding_row **ret,
+		       size_t *ret_count, struct error *err)
+{
+	struct loading loading = { 0 };
+	int code = reader_findings(reader, query, add_finding, &loading, err);
+
+	if (code == 0 && loading.failed)
+		code = err_nomem(err);
+	if (code < 0) {
+		free(loading.list);
+		return code;
+	}
+	arrange(loading.list, loading.count);
+	free(*ret);
+	*ret = loading.list;
+	*ret_count = loading.count;
+	return 0;
 }
 
 const char *port_mark_name(enum port_mark mark)
@@ -132,9 +170,14 @@ static void mark_finding(const struct shape *shape, const struct fabric *fabric,
 		mark_port(fabric_find_port(fabric, guid, num), index, finding_of);
 }
 
-void port_marks_find(const struct shape *shape, const struct fabric *fabric, const struct finding_row *findings,
-		     size_t count, uint32_t *ret)
+int open_findings_mark(const struct shape *shape, const struct fabric *fabric, const struct finding_row *list,
+		       size_t count, uint32_t **ret, struct error *err)
 {
+	free(*ret);
+	*ret = calloc(fabric->port_count + 1, sizeof(**ret));
+	if (!*ret)
+		return err_nomem(err);
 	for (size_t i = 0; i < count; i++)
-		mark_finding(shape, fabric, &findings[i].finding, (uint32_t)i, ret);
+		mark_finding(shape, fabric, &list[i].finding, (uint32_t)i, *ret);
+	return 0;
 }

@@ -7,17 +7,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct error;
 struct fabric;
 struct finding;
+struct finding_query;
 struct finding_row;
+struct reader;
 struct shape;
 
 /*
- * findings_arrange - sort findings that were copied from a reader: unacknowledged ones first, then by severity; each is
- * followed by those that it explains (findings_fold(); without memory for that, by severity only)
- * @fabric:  of the shown time
+ * open_findings_load - read findings: unacknowledged ones first, then by severity; each is followed by those that it
+ * explains (findings_fold(); without memory for that, by severity only)
+ * @ret, @ret_count:  replaced, if there is no error
+ *
+ * open_findings_mark - the worst finding at each port, including those of its node or group
+ * @shape:  or NULL
+ * @ret:    replaced: by port of the fabric 1 + index into @list; 0: none. NULL after an error.
+ *
+ * Return: 0; ERR_NOMEM; or an error of the reader.
  */
-void findings_arrange(struct finding_row *rows, size_t count);
+int open_findings_load(struct reader *reader, const struct finding_query *query, struct finding_row **ret,
+		       size_t *ret_count, struct error *err);
+int open_findings_mark(const struct shape *shape, const struct fabric *fabric, const struct finding_row *list,
+		       size_t count, uint32_t **ret, struct error *err);
 
 /* The worst open finding at a port. Acknowledged findings have the lowest severity. */
 enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_CLEARING, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
@@ -32,14 +44,5 @@ const char *port_mark_name(enum port_mark mark);
  */
 bool finding_concerns_port(const struct shape *shape, const struct fabric *fabric, const struct finding *finding,
 			   uint32_t port);
-
-/*
- * port_marks_find - the worst finding at each port, including those of its node or group
- * @shape:     or NULL
- * @findings:  the worst first
- * @ret:  by port of the fabric, zeroed by the caller: 1 + index into @findings; 0: none
- */
-void port_marks_find(const struct shape *shape, const struct fabric *fabric, const struct finding_row *findings,
-		     size_t count, uint32_t *ret);
 
 #endif

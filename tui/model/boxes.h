@@ -31,7 +31,7 @@ struct boxes {
 	uint32_t *rows;            /* those matching the filter, in order */
 	size_t row_count;
 	struct filter filter;      /* of the name, and of the ports: a box passes if one of them does */
-	const uint32_t *finding_of; /* port_marks_find(), for the filter; NULL: unknown */
+	const uint32_t *finding_of; /* open_findings_mark(), for the filter; NULL: unknown */
 	const struct finding_row *findings; /* borrowed, as finding_of */
 };
 

@@ -10,36 +10,13 @@
 #include "fabric/shape.h"
 #include "facts/event_text.h"
 
-/* Rows read from the database. */
-struct row_buffer {
-	void *rows;
+/* Events read from the database. */
+struct events {
+	struct recent_event *list;
 	size_t count, capacity;
-	const struct fabric *fabric; /* for the names of events */
+	const struct fabric *fabric; /* for the names */
 	bool failed; /* no memory */
 };
-
-/* Grow by one row of @size bytes. Return: the row, or NULL. */
-static void *add_row(struct row_buffer *row_buffer, size_t size)
-{
-	void *rows = array_grow(row_buffer->rows, row_buffer->count, &row_buffer->capacity, size);
-
-	if (!rows) {
-		row_buffer->failed = true;
-		return NULL;
-	}
-	row_buffer->rows = rows;
-	return (char *)rows + size * row_buffer->count++;
-}
-
-static bool add_finding(void *ctx, const struct finding_row *row)
-{
-	struct finding_row *to = add_row(ctx, sizeof(*to));
-
-	if (!to)
-		return false;
-	*to = *row;
-	return true;
-}
 
 void recent_event_copy(const struct event_row *row, const struct fabric *fabric, struct recent_event *to)
 {
@@ -55,53 +32,40 @@ void recent_event_copy(const struct event_row *row, const struct fabric *fabric,
 
 static bool add_event(void *ctx, const struct event_row *row)
 {
-	struct recent_event *to = add_row(ctx, sizeof(*to));
+	struct events *events = ctx;
+	struct recent_event *to = array_add(&events->list, &events->count, &events->capacity, sizeof(*to));
 
+	events->failed = !to;
 	if (to)
-		recent_event_copy(row, ((struct row_buffer *)ctx)->fabric, to);
-	return to != NULL;
-}
-
-static void set_findings(struct snapshot_context *context, struct row_buffer *found)
-{
-	free(context->findings);
-	context->findings = found->rows;
-	context->finding_count = found->count;
-	findings_arrange(context->findings, found->count);
-}
-
-static void set_events(struct snapshot_context *context, struct row_buffer *found)
-{
-	free(context->recent_events);
-	context->recent_events = found->rows;
-	context->recent_event_count = found->count;
-	for (size_t i = 0; i < found->count / 2; i++) {
-		struct recent_event swap = context->recent_events[i];
-
-		context->recent_events[i] = context->recent_events[found->count - 1 - i];
-		context->recent_events[found->count - 1 - i] = swap;
-	}
+		recent_event_copy(row, events->fabric, to);
+	return to;
 }
 
 static int read_rows(struct snapshot_context *context, struct reader *reader, int64_t at_us, int64_t now_us,
 		     struct error *err)
 {
 	const struct finding_query findings = { .at_us = at_us, .now_us = at_us ? at_us : now_us };
-	const struct event_query events = { .until_us = at_us, .limit = CONTEXT_EVENTS };
-	struct row_buffer found = { 0 }, events_read = { .fabric = context->fabric };
-	int code = reader_findings(reader, &findings, add_finding, &found, err);
+	const struct event_query query = { .until_us = at_us, .limit = CONTEXT_EVENTS };
+	struct events events = { .fabric = context->fabric };
+	int code = reader_events(reader, &query, add_event, &events, err);
 
-	if (code == 0)
-		code = reader_events(reader, &events, add_event, &events_read, err);
-	if (code == 0 && (found.failed || events_read.failed))
+	if (code == 0 && events.failed)
 		code = err_nomem(err);
+	if (code == 0)
+		code = open_findings_load(reader, &findings, &context->findings, &context->finding_count, err);
 	if (code < 0) {
-		free(found.rows);
-		free(events_read.rows);
+		free(events.list);
 		return code;
 	}
-	set_findings(context, &found);
-	set_events(context, &events_read);
+	free(context->recent_events);
+	context->recent_events = events.list;
+	context->recent_event_count = events.count;
+	for (size_t i = 0; i < events.count / 2; i++) {
+		struct recent_event swap = events.list[i];
+
+		events.list[i] = events.list[events.count - 1 - i];
+		events.list[events.count - 1 - i] = swap;
+	}
 	return 0;
 }
 
@@ -109,8 +73,10 @@ static void drop_shape(struct snapshot_context *context)
 {
 	shape_destroy(context->shape);
 	fabric_destroy(context->fabric);
+	free(context->finding_of);
 	context->shape = NULL;
 	context->fabric = NULL;
+	context->finding_of = NULL;
 }
 
 static int make_shape(struct snapshot_context *context, struct fabric *fabric, const struct shape_settings *settings,
@@ -126,7 +92,7 @@ static int make_shape(struct snapshot_context *context, struct fabric *fabric, c
 int context_load(struct snapshot_context *context, struct reader *reader, const struct snapshot *snapshot,
 		 int64_t at_us, int64_t now_us, const struct shape_settings *settings, struct error *err)
 {
-	int code = 0;
+	int code = 0, marked;
 
 	if (!snapshot || snapshot->fabric != context->fabric)
 		drop_shape(context);
@@ -134,9 +100,13 @@ int context_load(struct snapshot_context *context, struct reader *reader, const 
 		return 0;
 	if (!context->shape)
 		code = make_shape(context, snapshot->fabric, settings, err);
-	if (code < 0 || !reader)
+	if (code < 0)
 		return code;
-	return read_rows(context, reader, at_us, now_us, err);
+	if (reader)
+		code = read_rows(context, reader, at_us, now_us, err);
+	marked = open_findings_mark(context->shape, snapshot->fabric, context->findings, context->finding_count,
+				    &context->finding_of, code < 0 ? NULL : err);
+	return code < 0 ? code : marked;
 }
 
 void context_done(struct snapshot_context *context)
@@ -147,17 +117,29 @@ void context_done(struct snapshot_context *context)
 	memset(context, 0, sizeof(*context));
 }
 
+const struct finding_row *context_finding_at(const struct snapshot_context *context, uint32_t port)
+{
+	uint32_t finding = context->finding_of ? context->finding_of[port] : 0;
+
+	return finding ? &context->findings[finding - 1] : NULL;
+}
+
+enum port_mark context_mark_at(const struct snapshot_context *context, uint32_t port)
+{
+	const struct finding_row *row = context_finding_at(context, port);
+
+	return row ? port_mark_of(row) : MARK_NONE;
+}
+
 const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port)
 {
 	const struct fabric *fabric = context->shape ? context->shape->fabric : NULL;
 	uint32_t index = port && fabric ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
 
-	for (size_t i = 0; i < context->finding_count; i++) {
-		const struct finding *finding = &context->findings[i].finding;
-
-		if (index != FABRIC_NONE ? finding_concerns_port(context->shape, fabric, finding, index) :
-					   !port && finding->node_guid == node_guid)
+	if (index != FABRIC_NONE)
+		return context_finding_at(context, index);
+	for (size_t i = 0; !port && i < context->finding_count; i++)
+		if (context->findings[i].finding.node_guid == node_guid)
 			return &context->findings[i];
-	}
 	return NULL;
 }

@@ -42,6 +42,7 @@ struct snapshot_context {
 	struct fabric *fabric;        /* of the shape, shared; the shape of the same fabric is not rebuilt */
 	struct finding_row *findings; /* open ones; worst first, acknowledged ones last */
 	size_t finding_count;
+	uint32_t *finding_of;         /* open_findings_mark(), of the shown fabric; NULL: no memory */
 	struct recent_event *recent_events; /* newest first */
 	size_t recent_event_count;
 };
@@ -62,9 +63,12 @@ void context_done(struct snapshot_context *context);
 void recent_event_copy(const struct event_row *row, const struct fabric *fabric, struct recent_event *ret);
 
 /*
- * context_finding - the worst open finding at a port, or NULL. Port 0: the node
- * or any port.
+ * context_finding_at - the worst open finding at a port of the fabric, or NULL
+ * context_mark_at - its mark
+ * context_finding - the finding, by GUID and number. Port 0: the node or any port.
  */
+const struct finding_row *context_finding_at(const struct snapshot_context *context, uint32_t port);
+enum port_mark context_mark_at(const struct snapshot_context *context, uint32_t port);
 const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port);
 
 #endif

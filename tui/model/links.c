@@ -20,10 +20,8 @@
 static void drop_rows(struct links *links)
 {
 	free(links->all);
-	free(links->finding_of);
 	select_marks_done(&links->marks);
 	links->all = NULL;
-	links->finding_of = NULL;
 	links->count = links->unused_count = 0;
 	links->table = NULL;
 	links->context = NULL;
@@ -70,7 +68,7 @@ static void finish_row(struct links *links, struct link_row *link)
 
 	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
 		const struct port *port = &fabric->ports[link->ends[i]];
-		uint32_t finding = links->finding_of[link->ends[i]];
+		uint32_t finding = links->context->finding_of ? links->context->finding_of[link->ends[i]] : 0;
 
 		/* Findings are sorted by severity. */
 		if (finding && (!link->finding || finding < link->finding))
@@ -118,9 +116,8 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 	if (!table->snapshot)
 		return 0;
 	room = table->snapshot->fabric->port_count + 1;
-	links->finding_of = calloc(room, sizeof(*links->finding_of));
 	links->all = calloc(room, sizeof(*links->all));
-	if (!links->finding_of || !links->all) {
+	if (!links->all) {
 		drop_rows(links);
 		return err_nomem(err);
 	}
@@ -128,8 +125,6 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 	links->context = context;
 	links->has_marks = false;
 	links->end_columns[0] = links->end_columns[1] = 0;
-	port_marks_find(context->shape, table->snapshot->fabric, context->findings, context->finding_count,
-			links->finding_of);
 	make_rows(links);
 	return 0;
 }

@@ -42,7 +42,6 @@ struct links {
 	bool swapped;                /* the upper end is displayed first */
 	bool show_unused;
 	struct select_marks marks;   /* of the filter, by port */
-	uint32_t *finding_of;        /* port_marks_find() */
 };
 
 void links_done(struct links *links);

@@ -15,7 +15,7 @@ int links_begin_filter(struct links *links, struct filter *filter, struct error 
 {
 	struct select_facts facts = {
 		.fabric = links->table->snapshot->fabric, .shape = links->context->shape, .ports = links->table->ports,
-		.finding_of = links->finding_of, .findings = links->context->findings,
+		.finding_of = links->context->finding_of, .findings = links->context->findings,
 	};
 
 	return filter_mark(filter, &facts, &links->marks, err);

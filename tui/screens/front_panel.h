@@ -29,7 +29,6 @@ struct front_panel {
 	size_t cursor;            /* index into ports */
 	uint64_t node_guid;       /* of the selected port */
 	uint8_t port;
-	uint32_t *finding_of;     /* port_marks_find() */
 	enum panel_view view;
 	bool typing;              /* the filter is being edited */
 	struct panel_parts parts; /* of the last frame, as the next two */

@@ -28,20 +28,12 @@ struct face {
 	struct measure percent; /* of the busier direction */
 };
 
-/* The mark of the worst finding at a port. */
-static enum port_mark mark_of(const struct front_panel *panel, const struct app *app, uint32_t port)
-{
-	uint32_t finding = panel->finding_of[port];
-
-	return finding ? port_mark_of(&app->context->findings[finding - 1]) : MARK_NONE;
-}
-
-static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
+static struct face face_of(const struct app *app, uint32_t port)
 {
 	const struct port_facts *facts = &app->table->ports[port];
 
 	return (struct face){
-		.facts = facts, .mark = mark_of(panel, app, port), .status = facts->status,
+		.facts = facts, .mark = context_mark_at(app->context, port), .status = facts->status,
 		.degraded = link_is_degraded(app->context->shape, port),
 		.errors = facts_has_errors(facts->errors),
 		.percent = facts->util,
@@ -210,7 +202,7 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 	const struct rect *area = &panel->parts.cells;
 	const struct box_port *port = &panel->ports[index];
 	const struct rect place = panel_cell(&panel->plan, &panel->slots[index]);
-	const struct face face = face_of(panel, app, port->port);
+	const struct face face = face_of(app, port->port);
 	const struct brush brush = app_brush(app, index == panel->cursor);
 	int y = area->y + place.y - panel->first, x = area->x + place.x, columns = place.columns - 1;
 	char text[PORT_NAME_SIZE], sign[8];
@@ -233,7 +225,7 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 }
 
 /* The worst mark of all ports of a box. */
-static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
+static enum port_mark box_mark(const struct app *app, const struct box *box)
 {
 	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context->shape->hosts[box->host];
 	enum port_mark worst = MARK_NONE;
@@ -243,8 +235,8 @@ static enum port_mark box_mark(const struct front_panel *panel, const struct app
 		const struct node *node = &app->table->snapshot->fabric->nodes[index];
 
 		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
-			if (mark_of(panel, app, port) > worst)
-				worst = mark_of(panel, app, port);
+			if (context_mark_at(app->context, port) > worst)
+				worst = context_mark_at(app->context, port);
 	}
 	return worst;
 }
@@ -261,7 +253,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 	for (int y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
 		const struct box *box = &boxes->all[boxes->rows[panel->list.first + (size_t)y]];
 		const struct brush brush = app_brush(app, box == shown);
-		enum port_mark mark = box_mark(panel, app, box);
+		enum port_mark mark = box_mark(app, box);
 
 		draw_cell(&brush, area->y + 1 + y, area->x, area->columns - 5, boxes_name(boxes, box), ALIGN_NAME,
 			  ROLE_TEXT);
@@ -290,7 +282,7 @@ static void write_counts(const struct front_panel *panel, const struct app *app,
 	size_t up = 0, down = 0, degraded = 0, silent = 0, errors = 0, len;
 
 	for (size_t i = 0; i < panel->count; i++) {
-		const struct face face = face_of(panel, app, panel->ports[i].port);
+		const struct face face = face_of(app, panel->ports[i].port);
 
 		up += face.status != STATUS_DOWN;
 		down += face.status == STATUS_DOWN && !face.facts->unused;
@@ -391,12 +383,13 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	struct segments line = { 0 };
 	char name[256] = "", peer[PORT_NAME_SIZE], link[LINK_TEXT_SIZE];
 	struct face face;
-	uint32_t port, finding;
+	const struct finding_row *finding;
+	uint32_t port;
 
 	if (!panel->count)
 		return;
 	port = panel->ports[panel->cursor].port;
-	face = face_of(panel, app, port);
+	face = face_of(app, port);
 	write_peer(app, port, INT_MAX, peer);
 	if (app->context->shape)
 		shape_port_name(app->context->shape, port, name, sizeof(name) - 90);
@@ -410,7 +403,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	draw_segments(&brush, area->y, area->x, area->columns, &line);
 	if (area->rows == 1)
 		return;
-	finding = panel->finding_of[port];
+	finding = context_finding_at(app->context, port);
 	/* If only one line is left, problems take precedence over values. */
 	if (area->rows > 2 || !finding) {
 		line.count = 0;
@@ -418,7 +411,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 		draw_segments(&brush, area->y + 1, area->x, area->columns, &line);
 	}
 	if (finding)
-		draw_finding(panel, app, &app->context->findings[finding - 1]);
+		draw_finding(panel, app, finding);
 }
 
 void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body)

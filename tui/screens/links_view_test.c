@@ -425,6 +425,8 @@ MODEL_TEST(findings_mark_their_link_at_either_end)
 	rows[2].acknowledged.at_us = 1;
 	made->model.context.findings = rows;
 	made->model.context.finding_count = 3;
+	assert_int_equal(open_findings_mark(made->model.context.shape, fabric, rows, 3, &made->model.context.finding_of,
+					    NULL), 0);
 	show(made);
 	assert_true(made->self.links.has_marks);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 40), LINK_FINDING), "CRIT link-degraded");
@@ -444,6 +446,8 @@ MODEL_TEST(findings_mark_their_link_at_either_end)
 	assert_int_equal(made->self.rows.table.row_count, SAMPLE_SPINES - 1);
 	filter_by(made, "finding:yes");
 	assert_int_equal(made->self.rows.table.row_count, SAMPLE_SPINES + 1);
+	free(made->model.context.finding_of);
+	made->model.context.finding_of = NULL;
 	made->model.context.findings = NULL;
 	made->model.context.finding_count = 0;
 }

@@ -30,17 +30,9 @@ static void draw_head(const struct brush *brush, int y, int x, int columns, cons
 /* The colour of a link: of its worst finding; load alone is no problem. */
 static enum role link_role(const struct app *app, uint32_t port)
 {
-	const struct fabric *fabric = app->live->shown->fabric;
-	enum port_mark worst = MARK_NONE;
+	enum port_mark mark = context_mark_at(app->context, port);
 
-	for (size_t i = 0; i < app->context->finding_count; i++) {
-		const struct finding_row *row = &app->context->findings[i];
-
-		if (port_mark_of(row) > worst &&
-		    finding_concerns_port(app->context->shape, fabric, &row->finding, port))
-			worst = port_mark_of(row);
-	}
-	return worst >= MARK_WARNING ? mark_role(worst) : ROLE_LOAD_LOW;
+	return mark >= MARK_WARNING ? mark_role(mark) : ROLE_LOAD_LOW;
 }
 
 /* --- map --- */

@@ -32,7 +32,6 @@ static void done(void *state)
 	struct front_panel *panel = state;
 
 	drop_ports(panel);
-	free(panel->finding_of);
 	boxes_done(&panel->boxes);
 }
 
@@ -137,18 +136,11 @@ static void load(struct front_panel *panel, struct app *app)
 {
 	const struct fabric *fabric = app->table->snapshot->fabric;
 	struct error err = { 0 };
-	int code;
 
 	drop_ports(panel);
-	free(panel->finding_of);
-	panel->finding_of = calloc(fabric->port_count + 1, sizeof(*panel->finding_of));
-	if (panel->finding_of)
-		port_marks_find(app->context->shape, fabric, app->context->findings, app->context->finding_count,
-				panel->finding_of);
-	panel->boxes.finding_of = panel->finding_of;
+	panel->boxes.finding_of = app->context->finding_of;
 	panel->boxes.findings = app->context->findings;
-	code = panel->finding_of ? boxes_set(&panel->boxes, app->table, app->context->shape, &err) : ERR_NOMEM;
-	if (code < 0) {
+	if (boxes_set(&panel->boxes, app->table, app->context->shape, &err) < 0) {
 		boxes_done(&panel->boxes);
 		app_message(app, "not enough memory for the front panels");
 		return;
@@ -255,6 +247,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 /* The filter changed: keep the shown box if it matches, else show the first match. */
 static void apply_filter(struct front_panel *panel, struct app *app)
 {
+	panel->boxes.finding_of = app->context->finding_of;
 	panel->boxes.findings = app->context->findings;
 	boxes_arrange(&panel->boxes);
 	if (!find_row(panel))
