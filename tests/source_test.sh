@@ -139,8 +139,28 @@ equal "CHANGELOG.md begins with this version, and a date" "$(sed -n 's/^## \(.*\
 # Packages and the tarball take the version from configure; images have tags.
 none "no other version is in dist" "$(grep -rnE 'ibwire[:_ -]*\(?[0-9]+\.[0-9]+\.[0-9]+|^Version: *[0-9]' dist |
 	grep -vF "ibwire:$version")"
-# Domains for examples are for names in examples, no addresses of the project.
-none "packages have no address of a domain for examples" "$(grep -rnE '[@/][a-z.]*example\b' dist configure.ac)"
+# Reserved names (RFC 2606) are for hosts in examples and tests. The project has no address yet: only configure.ac has the
+# placeholder, and only CONTRIBUTING.md states it.
+equal "the only mail address is that in configure.ac" "$(xargs grep -nIEo '[A-Za-z0-9._-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+' \
+	<"$TMPDIR/files" | grep -vE '\.service$|@127\.0\.0\.1$' | cut -d : -f 1,3-)" "configure.ac:$(
+	sed -n 's/^AC_INIT(.*\[\(.*@.*\)\])$/\1/p' configure.ac)"
+none "no URL of the project is a name for examples" "$(xargs grep -nIE '//[A-Za-z0-9.-]*\.(example|invalid)([^.A-Za-z0-9]|$)' <"$TMPDIR/files")"
+equal "one file states that there is no public repository" "$(xargs grep -lIi 'no public repository' <"$TMPDIR/files" |
+	grep -v '^tests/source_test.sh$')" CONTRIBUTING.md
+for file in CODE_OF_CONDUCT.md SECURITY.md; do
+	contains "$file has the contact" "$(cat "$file")" "(CONTRIBUTING.md#contact)"
+done
+
+# Public forges run .ci/run in a container of Debian 12, and nothing else.
+equal "forges run .ci/run" "$(sed -n 's/^ *- run: //p' .github/workflows/*.yml; sed -n '/^  script:$/,$s/^ *- //p' .gitlab-ci.yml)" \
+	".ci/run
+.ci/run"
+none "forges have no other steps" "$(grep -nE '^ *(- )?(run|script|before_script|after_script|uses|services|include):' \
+	.github/workflows/*.yml .gitlab-ci.yml | grep -vE 'uses: actions/checkout@v[0-9]+$|- run: \.ci/run$|  script:$')"
+equal "forges use Debian 12" "$(sed -nE 's/^ *(container|image): //p' .github/workflows/*.yml .gitlab-ci.yml | sort -u)" "debian:12"
+none "issue templates are the same on both forges" "$(for name in bug feature; do
+	awk 'n == 2; /^---$/ { n++ }' ".github/ISSUE_TEMPLATE/$name.md" | cmp - ".gitlab/issue_templates/$name.md" 2>&1
+done; cmp .github/pull_request_template.md .gitlab/merge_request_templates/default.md 2>&1)"
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"
 elif command -v python3 >/dev/null; then
