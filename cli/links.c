@@ -322,9 +322,7 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 		return code;
 	}
 	/* Links that are slower than built, and the findings of uplinks. */
-	code = moment_find_shape(&moment, err);
-	if (code == 0)
-		code = moment_find_findings(&moment, err);
+	code = moment_find_findings(&moment, err);
 	if (code == 0)
 		code = show(&options, &own, &moment, err);
 	moment_done(&moment);

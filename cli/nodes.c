@@ -82,9 +82,7 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 		columns_done(&shown);
 		return code;
 	}
-	code = moment_find_shape(&moment, err);
-	if (code == 0)
-		code = moment_find_findings(&moment, err);
+	code = moment_find_findings(&moment, err);
 	if (code == 0)
 		code = locked_load(moment.reader, moment.snapshot->sweep.wall_us, &locked, err);
 	if (code == 0)

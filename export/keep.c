@@ -91,11 +91,6 @@ double result_number_of(const struct result *kept, size_t row, size_t column)
 	return value_number(value_at(kept, row, column));
 }
 
-bool result_is_at_least(const struct result *kept, size_t row, size_t column)
-{
-	return value_at(kept, row, column)->at_least;
-}
-
 bool result_has_line(const struct result *kept, size_t row, size_t column)
 {
 	return !(kept->columns[column].flags & COLUMN_IF_SHOWN) || value_at(kept, row, column)->has_shown;

@@ -256,12 +256,10 @@ void result_none(struct result *result, const char *fmt, ...) __attribute__((for
  * result_rows - number of finished rows
  * result_clear - remove all rows; memory is kept for the next ones
  * result_number_of - the number in a cell; NAN for text and for unknown values
- * result_is_at_least - whether it is a lower bound
  */
 size_t result_rows(const struct result *kept);
 void result_clear(struct result *kept);
 double result_number_of(const struct result *kept, size_t row, size_t column);
-bool result_is_at_least(const struct result *kept, size_t row, size_t column);
 
 /*
  * result_cell - the text of a cell as in a table, not padded

@@ -13,6 +13,7 @@
 #include "fabric/names.h"
 #include "fabric/shape.h"
 #include "facts/moment.h"
+#include "facts/port_marks.h"
 #include "facts/selection.h"
 #include "storage/reader.h"
 
@@ -210,19 +211,10 @@ static int check_names(const struct loading *loading, struct error *err)
 	return 0;
 }
 
-/* Update the pointers of a row into itself after it was moved. */
-static void relocate(struct finding_row *row)
-{
-	row->finding.cause = row->cause;
-	row->finding.advice = row->advice;
-	for (unsigned i = 0; i < row->finding.number_count; i++)
-		row->finding.numbers[i].key = row->keys[i];
-}
-
 void health_row_of(const struct finding_row *row, const struct health_filter *filter, struct health_row *ret)
 {
 	ret->row = *row;
-	relocate(&ret->row);
+	finding_row_relocate(&ret->row);
 	ret->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
 		     is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED :
 		     row->finding.ok_since_us ? HEALTH_CLEARING : HEALTH_COUNTS;
@@ -348,7 +340,7 @@ int health_load(const struct moment *moment, const struct health_filter *filter,
 	}
 	/* qsort() moved the rows. */
 	for (size_t i = 0; i < ret->count; i++)
-		relocate(&ret->list[i].row);
+		finding_row_relocate(&ret->list[i].row);
 	return 0;
 }
 

@@ -111,8 +111,10 @@ static int find_findings(const struct moment *moment, const struct shape *shape,
 
 int moment_find_findings(struct moment *moment, struct error *err)
 {
-	return find_findings(moment, moment->shape, &moment->findings, &moment->finding_count, &moment->finding_of,
-			     err);
+	int code = moment_find_shape(moment, err);
+
+	return code < 0 ? code : find_findings(moment, moment->shape, &moment->findings, &moment->finding_count,
+					       &moment->finding_of, err);
 }
 
 /* The facts for subjects; what they own is freed by facts_done(). */

@@ -69,7 +69,7 @@ const char *moment_format_window(const struct moment *moment, char ret[MOMENT_WI
 /* moment_find_shape - analyse the topology. Return: 0, ERR_NOMEM, or an error of the settings. */
 int moment_find_shape(struct moment *moment, struct error *err);
 
-/* moment_find_findings - read the open findings, for the column finding. After moment_find_shape(). */
+/* moment_find_findings - the same, and read the open findings, for the column finding. */
 int moment_find_findings(struct moment *moment, struct error *err);
 
 /*

@@ -19,8 +19,7 @@ static int compare_rows(const void *a, const void *b)
 	return known_x != known_y ? (int)known_x - (int)known_y : finding_compare(&x->finding, &y->finding);
 }
 
-/* Point into the row itself, which was copied. */
-static void relocate(struct finding_row *row)
+void finding_row_relocate(struct finding_row *row)
 {
 	struct finding *finding = &row->finding;
 
@@ -51,7 +50,7 @@ static void arrange(struct finding_row *rows, size_t count)
 		qsort(rows, count, sizeof(*rows), compare_ranks);
 	free(list);
 	for (size_t i = 0; i < count; i++)
-		relocate(&rows[i]);
+		finding_row_relocate(&rows[i]);
 }
 
 /* Findings that are being read. */

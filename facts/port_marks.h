@@ -15,6 +15,9 @@ struct finding_row;
 struct reader;
 struct shape;
 
+/* finding_row_relocate - update the pointers of a row into itself after it was copied or moved. */
+void finding_row_relocate(struct finding_row *row);
+
 /*
  * open_findings_load - read findings: unacknowledged ones first, then by severity; each is followed by those that it
  * explains (findings_fold(); without memory for that, by severity only)

@@ -165,7 +165,7 @@ static int load_facts(struct report *report, struct error *err)
 {
 	struct moment *moment = report->moment;
 	struct routes routes = { 0 };
-	int code = moment->shape ? 0 : moment_find_shape(moment, err);
+	int code = moment_find_shape(moment, err);
 
 	if (code < 0)
 		return code;

@@ -50,7 +50,7 @@ static int add_node_ports(struct report *report, uint32_t index)
 static int find_host(struct report *report, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = report->moment->fabric;
-	int code = report->moment->shape ? 0 : moment_find_shape(report->moment, err);
+	int code = moment_find_shape(report->moment, err);
 	const struct shape *shape = report->moment->shape;
 	uint32_t host = code == 0 ? shape_find_host(shape, typed) : SHAPE_NONE;
 

@@ -378,9 +378,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 		columns_done(&own.shown);
 		return code;
 	}
-	code = moment_find_shape(&moment, err);
-	if (code == 0)
-		code = moment_find_findings(&moment, err);
+	code = moment_find_findings(&moment, err);
 	if (code == 0)
 		code = show(&options, &own, &moment, err);
 	moment_done(&moment);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
+#include "tui/draw/terminal.h"
 
 void page_begin(struct text_page *page, int columns)
 {
@@ -233,6 +234,19 @@ bool page_key(const struct text_page *page, struct page_view *view, int key)
 	default:
 		return false;
 	}
+}
+
+bool page_mouse(const struct text_page *page, struct page_view *view, int y, const struct mouse *mouse)
+{
+	size_t line = view->first + (size_t)(mouse->y - y);
+
+	if (mouse->wheel)
+		page_scroll(page, view, 3 * mouse->wheel);
+	if (mouse->wheel || mouse->y < y || mouse->y >= y + view->height || line >= page->line_count ||
+	    page->lines[line].subject.kind == SUBJECT_NONE)
+		return false;
+	view->cursor = line;
+	return true;
 }
 
 void page_draw(const struct text_page *page, const struct page_view *view, const struct brush *brush,

@@ -17,6 +17,7 @@
 #include "tui/model/subject.h"
 
 struct brush;
+struct mouse;
 
 struct page_part {
 	size_t text;  /* offset in the page's characters */
@@ -91,6 +92,9 @@ bool page_key(const struct text_page *page, struct page_view *view, int key);
 
 /* page_scroll - scroll down by @lines, up if below 0. */
 void page_scroll(const struct text_page *page, struct page_view *view, long lines);
+
+/* page_mouse - scroll with the wheel, or select. @y: of the first visible line. Return: whether a line was selected. */
+bool page_mouse(const struct text_page *page, struct page_view *view, int y, const struct mouse *mouse);
 
 /* page_draw - draw the visible part. */
 void page_draw(const struct text_page *page, const struct page_view *view, const struct brush *brush,

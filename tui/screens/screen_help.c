@@ -150,9 +150,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct help *help = state;
 
-	(void)app;
-	page_scroll(&help->page, &help->view, 3 * event->wheel);
-	return false;
+	return page_mouse(&help->page, &help->view, app->body.y, event);
 }
 
 static const struct key_help footer_keys[] = { { "Esc", "back" }, { "Up Down PgUp PgDn", "scroll" }, { NULL, NULL } };

@@ -295,18 +295,8 @@ static bool key(void *data, struct app *app, int pressed)
 static bool mouse(void *data, struct app *app, const struct mouse *event)
 {
 	struct screen_state *state = data;
-	struct page_view *view = &state->detail.view;
-	size_t line = view->first + (size_t)(event->y - app->body.y);
 
-	if (event->wheel) {
-		page_scroll(&state->detail.page, view, event->wheel > 0 ? 3 : -3);
-		return false;
-	}
-	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows ||
-	    line >= state->detail.page.line_count || state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
-		return false;
-	view->cursor = line;
-	return true;
+	return page_mouse(&state->detail.page, &state->detail.view, app->body.y, event);
 }
 
 /* The selected subject, else that of the page, for the keys a, b and r. */

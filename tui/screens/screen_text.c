@@ -405,19 +405,8 @@ static struct list *list_of(void *data, const struct app *app)
 static bool mouse(void *data, struct app *app, const struct mouse *event)
 {
 	struct screen_state *state = data;
-	size_t line = state->view.first + (size_t)(event->y - app->body.y - 1);
 
-	if (!state->page)
-		return false;
-	if (event->wheel) {
-		page_scroll(&state->laid_out, &state->view, event->wheel > 0 ? 3 : -3);
-		return false;
-	}
-	if (event->y <= app->body.y || line >= state->laid_out.line_count ||
-	    state->laid_out.lines[line].subject.kind == SUBJECT_NONE)
-		return false;
-	state->view.cursor = line;
-	return true;
+	return state->page && page_mouse(&state->laid_out, &state->view, app->body.y + 1, event);
 }
 
 /* The port or node of the selected line of a page. */
