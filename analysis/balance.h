@@ -151,6 +151,19 @@ static inline struct measure balance_excess(const struct balance_result *result)
 	return measure_of(max / (mean + (1 - result->known_share) * max) - 1, false);
 }
 
+/*
+ * balance_share - share of the bytes of the group that a member carries, 0..1
+ * A lower bound if some members are not known: they may be full.
+ */
+static inline struct measure balance_share(const struct balance_result *result, const struct balance_member *member)
+{
+	double known = balance_mean(result).value;
+
+	if (result->known_share >= 1 || isnan(known))
+		return measure_of(member->measured, true);
+	return measure_of(member->measured * known / (known + 1 - result->known_share), false);
+}
+
 struct balance {
 	struct balance_result *results; /* two for each group: XMIT, RCV */
 	size_t count;

@@ -34,12 +34,16 @@ NUMBER(number_table_excess, 100 * result_of(row)->table_excess)
 NUMBER(number_flows, result_of(row)->flows)
 NUMBER(number_chance, 100 * result_of(row)->chance_excess)
 NUMBER(number_port, port_of(row)->num)
-NUMBER(number_measured, 100 * member_of(row)->measured)
 NUMBER(number_predicted, 100 * member_of(row)->predicted)
 NUMBER(number_capacity, 100 * member_of(row)->capacity)
 NUMBER(number_destinations, 100 * member_of(row)->destinations)
 NUMBER(number_lids, result_of(row)->tables_known && member_of(row)->works ? member_of(row)->lids : NAN)
 NUMBER(number_utilization, 100 * member_of(row)->utilization)
+
+static struct measure measure_share(const void *row)
+{
+	return measure_scale(balance_share(result_of(row), member_of(row)), 100);
+}
 
 static struct measure measure_excess(const void *row)
 {
@@ -215,7 +219,7 @@ const struct column group_columns[] = {
 	  .help = "whether the link is Active" },
 	{ .key = "hottest", .title = "HOTTEST", .kind = COLUMN_BOOL, .fill = fill_bool, .which = HOTTEST,
 	  .help = "whether it is the hottest link of the group" },
-	{ .key = "measured_share_percent", .title = "MEASURED%", .kind = COLUMN_PERCENT, .number = number_measured,
+	{ .key = "measured_share_percent", .title = "MEASURED%", .kind = COLUMN_PERCENT, .measure = measure_share,
 	  .help = "its share of the measured load" },
 	{ .key = "predicted_share_percent", .title = "PREDICTED%", .kind = COLUMN_PERCENT,
 	  .number = number_predicted, .help = "its share as predicted from the forwarding tables" },

@@ -103,15 +103,15 @@ static void add_heading(const struct balance_report *report, uint32_t index, str
 }
 
 /* "######      56%" */
-static void put_share(struct result *result, size_t column, double share, double most, bool ascii,
+static void put_share(struct result *result, size_t column, struct measure share, double most, bool ascii,
 		      enum cell_style style)
 {
 	struct text text = { 0 };
 
-	if (isnan(share))
+	if (isnan(share.value))
 		return;
-	bars_append(&text, share, most, BAR_COLUMNS, ascii);
-	text_appendf(&text, "%4d%%", percent(share));
+	bars_append(&text, share.value, most, BAR_COLUMNS, ascii);
+	text_appendf(&text, "%4d%%%s", percent(share.value), measure_mark(share));
 	result_text(result, column, result_chars(result, &text));
 	result_show(result, column, NULL, style);
 	text_done(&text);
@@ -136,8 +136,8 @@ static void put_member(const struct balance_report *report, struct result *table
 		result_end_row(table);
 		return;
 	}
-	put_share(table, MEASURED, member->measured, most, report->ascii, style);
-	put_share(table, PREDICTED, member->predicted, most, report->ascii, STYLE_PLAIN);
+	put_share(table, MEASURED, balance_share(result, member), most, report->ascii, style);
+	put_share(table, PREDICTED, measure_of(member->predicted, true), most, report->ascii, STYLE_PLAIN);
 	result_real(table, FAIR, 100 * member->capacity);
 	if (result->tables_known)
 		result_integer(table, LIDS, member->lids);

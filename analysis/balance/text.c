@@ -171,15 +171,16 @@ static void append_routing(const struct shape *shape, const struct balance_resul
 {
 	const struct balance_member *hottest = &result->members[result->hottest];
 	const struct shape_group *group = &shape->groups[result->group];
+	struct measure share = balance_share(result, hottest);
 	uint32_t lids = 0;
 
 	for (uint32_t i = 0; i < group->count; i++)
 		lids += result->members[i].lids;
 	text_appendf(text,
-		     "the tables route %d %% of %u LIDs through port %u (fair share: %d %%), which carries %d %% of "
-		     "the load",
+		     "the tables route %d %% of %u LIDs through port %u (fair share: %d %%), which carries %s%d %% "
+		     "of the load",
 		     percent(hottest->destinations), lids, shape->fabric->ports[hottest->port].num,
-		     percent(hottest->capacity), percent(hottest->measured));
+		     percent(hottest->capacity), measure_is_exact(share) ? "" : "at least ", percent(share.value));
 }
 
 /* Uneven and harmful, without a cause so far. */

@@ -128,7 +128,8 @@ static enum stall_reason find_stall_cause(const struct health *health, const str
 }
 
 /* Record for one minute whether the port was the root of a stall. */
-static void record_minute(struct health *health, struct health_port *port, double stall, bool stalled)
+static void record_minute(struct health *health, struct health_port *port, double stall, bool at_least,
+			  bool stalled)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_CONGESTION];
 	struct health_tracker *tracker = stalled ? health_track(health, port) : port->tracker;
@@ -140,8 +141,10 @@ static void record_minute(struct health *health, struct health_port *port, doubl
 	tracker->stall_us = health->now_us;
 	tracker->stalled = tracker->stalled << 1 | stalled;
 	tracker->stalled_critical = tracker->stalled_critical << 1 | (stalled && stall * 100 >= limits->critical);
-	if (stalled)
-		tracker->stall_percent = stall * 100;
+	if (!stalled)
+		return;
+	tracker->stall_percent = stall * 100;
+	tracker->stall_at_least = at_least;
 }
 
 /* The output of the switch behind a full port that sends nearly all of its traffic on, or NULL. */
@@ -166,7 +169,7 @@ static struct health_port *next_full(const struct health_port *port)
  * Mark a host link that is full while a switch stalls for it, or for a trunk that sends to it
  * alone: the root of the stall is there.
  */
-static void mark_full(struct health *health, struct health_port *port, double stall)
+static void mark_full(struct health *health, struct health_port *port, double stall, bool at_least)
 {
 	struct health_tracker *tracker;
 
@@ -179,6 +182,7 @@ static void mark_full(struct health *health, struct health_port *port, double st
 		return;
 	if (tracker->awaited_us != health->now_us || stall > tracker->awaited_stall)
 		tracker->awaited_stall = stall;
+	tracker->awaited_at_least = at_least || (tracker->awaited_us == health->now_us && tracker->awaited_at_least);
 	tracker->awaited_us = health->now_us;
 }
 
@@ -192,9 +196,9 @@ static void record_stall(struct health *health, struct health_port *port, const 
 		return;
 	reason = find_stall_cause(health, port, load->stall, &full);
 	if (reason == STALLS_FOR_FULL)
-		mark_full(health, full, load->stall);
+		mark_full(health, full, load->stall, load->stall_at_least);
 	if (reason == STALLS_ITSELF)
-		record_minute(health, port, load->stall, true);
+		record_minute(health, port, load->stall, load->stall_at_least, true);
 }
 
 /* Active minutes in which this port did not stall itself; runs after all stalls are recorded. */
@@ -207,7 +211,8 @@ static void record_clear_minute(struct health *health, struct health_port *port,
 	if (!tracker || tracker->stall_us == health->now_us || !active)
 		return;
 	tracker->is_full = tracker->awaited_us == health->now_us;
-	record_minute(health, port, tracker->is_full ? tracker->awaited_stall : 0, tracker->is_full);
+	record_minute(health, port, tracker->is_full ? tracker->awaited_stall : 0, tracker->awaited_at_least,
+		      tracker->is_full);
 }
 
 static unsigned count_bits(uint32_t mask)
@@ -227,6 +232,7 @@ static void check_congestion(struct health *health, const struct health_port *po
 	const struct health_tracker *tracker = port->tracker;
 	unsigned stalled = count_bits(tracker->stalled);
 	bool trunk = health_is_trunk(port), critical;
+	const char *least = tracker->stall_at_least ? "at least " : "";
 	double limit = health->settings.limits[FINDING_CONGESTION].warning;
 	struct health_open_finding *open = health_find(health, FINDING_CONGESTION, port->node, port->num, 0);
 
@@ -242,16 +248,17 @@ static void check_congestion(struct health *health, const struct health_port *po
 		.cause = trunk ? "trunk" : tracker->is_full ? "incast" : "slow-receiver" });
 	if (tracker->is_full && !trunk)
 		health_text(open, TENSE("full; switch ports stall", "was full; switch ports stalled") " for it up to "
-			    "%.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 active min: "
+			    "%s%.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 active min: "
 			    "incast to this host",
-			    tracker->stall_percent, limit, stalled);
+			    least, tracker->stall_percent, limit, stalled);
 	else
-		health_text(open, "stalled %.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 "
-			    "active min; %s", tracker->stall_percent, limit, stalled,
+		health_text(open, "stalled %s%.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 "
+			    "active min; %s", least, tracker->stall_percent, limit, stalled,
 			    trunk ? "no port behind it " TENSE("stalls or is", "stalled or was") " full" :
 				    "the host " TENSE("receives", "received") " too slowly");
 	health_number(open, "stall_percent", tracker->stall_percent);
 	health_number(open, "stalled_minutes_of_10", stalled);
+	health_lower_bound(open, tracker->stall_at_least);
 	if (tracker->stall_us == health->now_us && tracker->stalled & 1)
 		health_window(health, open, health->window.start.us, health->now_us);
 }

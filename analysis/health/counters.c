@@ -91,11 +91,21 @@ static int64_t start_of(const struct health *health, const struct health_port *p
 	return from_us > known_us ? from_us : known_us;
 }
 
+double health_ring_hours(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
+			 unsigned buckets)
+{
+	int64_t span_us = health->now_us - start_of(health, port, kind, buckets);
+
+	/* At least that of one sweep. */
+	return (double)(span_us > health->input->interval_us ? span_us : health->input->interval_us) / HOUR_US;
+}
+
 bool health_ring_at_least(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
 			  unsigned buckets)
 {
-	return port->saturated & rings[kind].counters ||
-	       (port->bound_us && port->bound_us > start_of(health, port, kind, buckets));
+	int64_t last_us = port->bound_us > port->excused_us ? port->bound_us : port->excused_us;
+
+	return port->saturated & rings[kind].counters || (last_us && last_us > start_of(health, port, kind, buckets));
 }
 
 const char *health_ring_amount(const struct health *health, struct health_open_finding *open,
@@ -107,12 +117,20 @@ const char *health_ring_amount(const struct health *health, struct health_open_f
 	char span[32];
 
 	health_window(health, open, from_us, health->now_us);
-	if (at_least)
-		health_number(open, FINDING_LOWER_BOUND, 1);
+	health_lower_bound(open, at_least);
 	/* Rounded to the nearest minute: health_duration() rounds down. */
 	snprintf(ret, 96, "%s%.0f %s in %s", at_least ? "at least " : "", sum, what,
 		 health_duration(span_us < 2 * MINUTE_US ? span_us : span_us + 30 * SECOND_US, span));
 	return ret;
+}
+
+void health_ring_number(const struct health *health, struct health_open_finding *open, const struct health_port *port,
+			enum health_ring_kind kind, const char *key)
+{
+	bool at_least = health_ring_at_least(health, port, kind, 0);
+
+	health_number(open, key, health_ring_sum(health, port->tracker, kind, 0, NULL));
+	health_lower_bound(open, at_least);
 }
 
 /* Mean time between two sweeps of the last buckets that counted; 0: one of them. */
@@ -368,6 +386,8 @@ static void record_load(struct health *health, struct health_port *port, const s
 	port->load.rcv_bytes += one.rcv_bytes;
 	/* Unknown if one of them is. */
 	port->load.stall += one.stall * one.elapsed_us;
+	port->load.stall_at_least |= one.stall_at_least;
+	port->load.discards_at_least |= one.discards_at_least;
 	port->load.xmit_discards += one.xmit_discards;
 }
 
@@ -395,8 +415,12 @@ static void record_details(struct health *health)
 		if (detail->attribute == DETAIL_EXTENDED_SPEEDS && detail->delta->reset)
 			port->bound_us = health->now_us;
 		if (detail->attribute != DETAIL_EXTENDED_SPEEDS || !blocks ||
-		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS) || has_excuse(health, port))
+		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS))
 			continue;
+		if (has_excuse(health, port)) {
+			port->excused_us = health->now_us;
+			continue;
+		}
 		tracker = health_track(health, port);
 		if (!tracker)
 			continue;
@@ -418,7 +442,11 @@ static void record_sample(struct health *health, const struct health_sample *sam
 	port->saturated = delta->saturated;
 	if (delta->reset)
 		port->bound_us = health->now_us;
-	if (has_errors(delta) && !has_excuse(health, port))
+	if (!has_errors(delta))
+		return;
+	if (has_excuse(health, port))
+		port->excused_us = health->now_us;
+	else
 		record_errors(health, port, delta);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,45 @@ TEST(amounts_are_lower_bounds_after_a_reset_and_of_the_time_that_is_stored)
 				fail_msg("%s%s: %s", resets[j / 2].before, cases[i].script, report->finding.text);
 			world_destroy(world);
 		}
+}
+
+static double number_of(const struct finding *finding, const char *key)
+{
+	for (unsigned i = 0; i < finding->number_count; i++)
+		if (!strcmp(finding->numbers[i].key, key))
+			return finding->numbers[i].value;
+	return NAN;
+}
+
+/* Rates are those of the time that is known, which is shorter than the window of the threshold. */
+TEST(rates_of_symbol_errors_are_of_the_known_time)
+{
+	struct world *world = world_create(&rails);
+	const struct finding *const *open;
+
+	world_run(world, "wait 60; spread leaf0/101 symbol_errors 60 24; wait 10");
+	assert_int_equal(health_open(world->health, &open), 1);
+	assert_int_equal(open[0]->kind, FINDING_SYMBOL_ERRORS);
+	assert_true(fabs(number_of(open[0], "symbol_errors_per_hour") - 60 / (300 / 3600.0)) < 30);
+	assert_true(fabs(number_of(open[0], "symbol_ber") * 400e9 * 300 - 60) < 3);
+	world_destroy(world);
+}
+
+/* Errors of training are left out of the amount, which is a lower bound then. */
+TEST(amounts_without_errors_of_training_are_lower_bounds)
+{
+	struct world *world = world_create(&rails);
+
+	world_run(world, "wait 60; down leaf0/101; wait 20; up leaf0/101; wait 10; count leaf0/101 rcv_errors 20; "
+		  "wait 400; count leaf0/101 rcv_errors 60; wait 10");
+	assert_non_null(strstr(world_find(world, FINDING_RECEIVE_ERRORS)->finding.text,
+			       "at least 60 damaged packets received in 8 min"));
+	world_destroy(world);
+	world = world_create(&rails);
+	world_run(world, "wait 60; down leaf0/101; wait 20; up leaf0/101; wait 410; count leaf0/101 rcv_errors 60; "
+		  "wait 10");
+	assert_null(strstr(world_find(world, FINDING_RECEIVE_ERRORS)->finding.text, "at least"));
+	world_destroy(world);
 }
 
 /* A window in which a link got slower has no load of a single rate. */

@@ -67,6 +67,7 @@ static struct health_open_finding *hold_link(struct health *health, const struct
 static void add_downstream(struct health *health, struct health_open_finding *open, const struct health_node *node)
 {
 	double ports = 0, packets = 0;
+	bool at_least = false;
 
 	for (uint32_t i = 0; node->type == NODE_SWITCH && i < node->slots; i++) {
 		const struct health_port *peer = node->ports[i].peer;
@@ -74,11 +75,13 @@ static void add_downstream(struct health *health, struct health_open_finding *op
 
 		ports += here > 0;
 		packets += here;
+		at_least |= here > 0 && health_ring_at_least(health, peer, RING_REMOTE, 0);
 	}
 	if (ports <= 0)
 		return;
 	health_number(open, "downstream_ports", ports);
 	health_number(open, "downstream_remote_errors_per_hour", packets);
+	health_lower_bound(open, at_least);
 }
 
 static void check_symbols(struct health *health, struct health_port *port)
@@ -89,6 +92,7 @@ static void check_symbols(struct health *health, struct health_port *port)
 	char amount[96];
 	double rate = rate_of(port);
 	double count = health_ring_sum(health, port->tracker, RING_SYMBOLS, limit.buckets, &sweeps);
+	double hours = health_ring_hours(health, port, RING_SYMBOLS, limit.buckets);
 
 	/* The threshold depends on the rate. */
 	if (rate <= 0 || !holds(port, open, count, limit.warning) ||
@@ -101,9 +105,9 @@ static void check_symbols(struct health *health, struct health_port *port)
 		    limit.hours);
 	health_number(open, "symbol_errors", count);
 	health_number(open, "window_h", limit.hours);
-	health_number(open, "symbol_errors_per_hour", count / limit.hours);
-	health_number(open, "symbol_ber", count / (3600 * limit.hours) / rate);
-	health_number(open, "receive_errors_per_hour", health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL));
+	health_number(open, "symbol_errors_per_hour", count / hours);
+	health_number(open, "symbol_ber", count / (3600 * hours) / rate);
+	health_ring_number(health, open, port, RING_RECEIVE, "receive_errors_per_hour");
 	/* Those for its rate, over the same time. */
 	health_number(open, FINDING_THRESHOLD_WARNING "_symbol_errors", limit.warning);
 	health_number(open, FINDING_THRESHOLD_CRITICAL "_symbol_errors", limit.critical);
@@ -153,7 +157,7 @@ static void check_receive(struct health *health, struct health_port *port)
 		    port->node->name, port->num, limits->warning);
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
-		health_number(open, "remote_errors_per_hour", remote);
+		health_ring_number(health, open, port, RING_REMOTE, "remote_errors_per_hour");
 	health_ring_increase(health, open, port, RING_RECEIVE, 0);
 	add_downstream(health, open, port->node);
 }

@@ -358,6 +358,14 @@ void health_number(struct health_open_finding *open, const char *key, double val
 		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
 }
 
+void health_lower_bound(struct health_open_finding *open, bool at_least)
+{
+	for (unsigned i = 0; i < open->finding.number_count; i++)
+		at_least &= strcmp(open->finding.numbers[i].key, FINDING_LOWER_BOUND) != 0;
+	if (at_least)
+		health_number(open, FINDING_LOWER_BOUND, 1);
+}
+
 /* At least four sweeps: with a long interval a condition is seen less often. */
 static int64_t recovery_now_us(const struct health *health, const struct health_open_finding *open)
 {

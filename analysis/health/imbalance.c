@@ -81,7 +81,8 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	const struct balance_member *hot = &result->members[result->hottest];
 	const struct health_port *port = health->port_of[hot->port];
 	char reason[160];
-	double fair = 100 * hot->capacity, measured = 100 * hot->measured;
+	struct measure share = balance_share(result, hot), excess = balance_excess(result);
+	double fair = 100 * hot->capacity, measured = 100 * share.value;
 
 	health_subject(open, group->kind == GROUP_UP ? "%s uplinks" : "%s links", node->name);
 	if (group->peer != FABRIC_NONE)
@@ -97,20 +98,22 @@ static void describe(struct health *health, struct health_open_finding *open, co
 			 "%u LID " TENSE("is", "was") " routed through it%s" :
 			 "%u LIDs " TENSE("are", "were") " routed through it%s", hot->lids,
 			 result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
-	health_text(open, "port %u " TENSE("carries", "carried") " %.0f %% of the traffic %s over %u links (fair share "
-		    "%.0f %%); %s", port->num, measured, result->direction == BALANCE_XMIT ? "sent" : "received",
-		    group->count, fair, reason);
+	health_text(open, "port %u " TENSE("carries", "carried") " %s%.0f %% of the traffic %s over %u links (fair "
+		    "share %.0f %%); %s", port->num, measure_is_exact(share) ? "" : "at least ", measured,
+		    result->direction == BALANCE_XMIT ? "sent" : "received", group->count, fair, reason);
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);
 	if (!isnan(hot->predicted))
 		health_number(open, "predicted_percent", 100 * hot->predicted);
 	health_number(open, "fair_percent", fair);
-	health_number(open, "excess_percent", 100 * result->excess);
+	health_number(open, "excess_percent", 100 * excess.value);
 	if (!isnan(hot->utilization))
 		health_number(open, "hottest_utilization_percent", 100 * hot->utilization);
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
 	health_number(open, "harm", result->harmful);
+	health_lower_bound(open, !measure_is_exact(share) || !measure_is_exact(excess) ||
+			   (!isnan(hot->stall) && hot->stall_at_least));
 	health_window(health, open, health->window.start.us, health->window.end_us);
 	health_affected_below(health, open, node);
 }

@@ -269,6 +269,7 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 	unsigned far_hour = count_flaps(health, port->peer, HOUR_US);
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, port);
 	const struct health_time *flaps;
+	bool more, more_now;
 
 	if (!day || (!may_report_flaps(health, end, day >= limits->warning) && !open))
 		return;
@@ -277,16 +278,18 @@ static void hold_flapping(struct health *health, const struct health_port *port)
 		return;
 	hour = far_hour > hour ? far_hour : hour;
 	flaps = end->tracker->flaps;
+	more = day == FLAPS_MAX || is_reset(health, end, FLAPS_LAST_US);
+	more_now = hour == FLAPS_MAX || is_reset(health, end, HOUR_US);
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_FLAPPING,
 		.severity = hour >= limits->critical ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
 		.link = true, .either_end = true, .since = flaps[day - 1], .at = flaps[0], .cause = "cable" });
 	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
 		    "threshold: %.0f in 24 h",
-		    day, day == FLAPS_MAX || is_reset(health, end, FLAPS_LAST_US) ? " or more" : "",
-		    hour, hour == FLAPS_MAX || is_reset(health, end, HOUR_US) ? " or more" : "", limits->warning);
+		    day, more ? " or more" : "", hour, more_now ? " or more" : "", limits->warning);
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);
+	health_lower_bound(open, more || more_now);
 	health_increase(health, open, flaps[0],
 			day > 1 ? (flaps[0].us - flaps[day - 1].us) / (day - 1) : 0);
 }

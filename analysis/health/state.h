@@ -60,6 +60,7 @@ struct health_port {
 	uint16_t merged_before;       /* and in the previous one */
 	counter_set saturated;        /* as of its last reading */
 	int64_t bound_us;             /* last delta after a reset, whose errors are lower bounds; 0: none */
+	int64_t excused_us;           /* last delta whose errors do not count: of training, or a restart; 0: none */
 	bool is_read;                 /* it had a delta in this run */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	float moves[2], mean[2];      /* sent, received, bytes/s: in this step, or NAN; over minutes (traffic.c) */
@@ -191,9 +192,11 @@ struct health_tracker {
 	int64_t stall_us;             /* end of the window of the newest bit of stalled */
 	int64_t awaited_us;           /* end of the last window in which others stalled for it because it was full */
 	double awaited_stall;         /* how long, 0..1 */
+	bool awaited_at_least;        /* a lower bound */
 	bool is_full;                 /* in the last active window */
 	struct health_time stall_since; /* start of the first stalled window */
 	double stall_percent;         /* of the last stalled window */
+	bool stall_at_least;          /* a lower bound */
 };
 
 struct health_open_finding {
@@ -405,6 +408,8 @@ void health_run_window(struct health *health);
 #define TENSE(present, past) "\1" present "\2" past "\3"
 __attribute__((format(printf, 2, 3))) void health_text(struct health_open_finding *open, const char *format, ...);
 void health_number(struct health_open_finding *open, const char *key, double value);
+/* health_lower_bound - add FINDING_LOWER_BOUND, once, if a number is one */
+void health_lower_bound(struct health_open_finding *open, bool at_least);
 /* health_window - add the window of the numbers. @from_us, @until_us: CLOCK_BOOTTIME */
 void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us);
 
@@ -547,6 +552,12 @@ void health_ring_increase(const struct health *health, struct health_open_findin
 const char *health_ring_amount(const struct health *health, struct health_open_finding *open,
 			       const struct health_port *port, enum health_ring_kind kind, unsigned buckets,
 			       double sum, const char *what, char ret[96]);
+/* health_ring_number - add the sum of a ring, and whether it is a lower bound */
+void health_ring_number(const struct health *health, struct health_open_finding *open, const struct health_port *port,
+			enum health_ring_kind kind, const char *key);
+/* health_ring_hours - length of the window of a sum, as far as it is known: not longer than this run */
+double health_ring_hours(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
+			 unsigned buckets);
 /* health_ring_at_least - is the sum of the last @buckets a lower bound? */
 bool health_ring_at_least(const struct health *health, const struct health_port *port, enum health_ring_kind kind,
 			  unsigned buckets);

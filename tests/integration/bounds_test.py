@@ -477,6 +477,55 @@ def check_errors(found, db, model):
                   truth.errors_between(model.ports, since, end), bool(shown[2]))
 
 
+# The counters of a number of the evidence of a finding; downstream: of the ports behind its switch.
+COUNTED = {
+    "symbol_errors": ("symbol_errors",), "symbol_errors_per_hour": ("symbol_errors",), "symbol_ber": ("symbol_errors",),
+    "receive_errors_per_hour": ("rcv_errors",), "remote_errors_per_hour": ("rcv_remote_physical_errors",),
+    "downstream_remote_errors_per_hour": ("rcv_remote_physical_errors",), "vl15_dropped_per_5min": ("vl15_dropped",),
+    "link_errors_per_5min": ("link_error_recovery", "local_link_integrity_errors",
+                             "excessive_buffer_overrun_errors"),
+    "constraint_errors_per_5min": ("xmit_constraint_errors", "rcv_constraint_errors"),
+    "discards_per_5min": ("xmit_discards",), "discards_per_minute": ("xmit_discards",),
+}
+
+
+def check_findings(found, db, model):
+    """Numbers of the evidence of open findings, and those of their texts, over the window that they name."""
+    truth = model.truth
+    ports = {f"{row['node']}/{row['port']}": port for port, row in model.ports.items()}
+    for row in json_of(db, stamp_of(END), "health", "--all"):
+        evidence, text, marked = row["evidence"], row["text"], row["evidence"].get("lower_bound") == 1
+        place = re.search(r" at (.+?/\d+)(?:[;: ]|$)", text)
+        port = ports.get(place[1]) if place else (row["node_guid"], row["port"])
+        if "window_until_us" not in evidence or port not in model.ports:
+            continue
+        since, until = (evidence[key] / 1e6 - END + LENGTH_S for key in ("window_from_us", "window_until_us"))
+        node = [end for end in model.ports if end[0] == port[0]]
+        behind = [(model.ports[end]["peer_guid"], model.ports[end]["peer_port"]) for end in node]
+        for key, counters in COUNTED.items():
+            of = behind if key.startswith("downstream") else [port]
+            pair = total_of(truth.errors_between(of, since, until, counter) for counter in counters)
+            if key == "discards_per_minute":
+                # The largest of whole minutes of the clock; the first one may be cut.
+                minutes = [truth.errors_between(of, at, at + 60, *counters) for at in range(int(since), int(until))]
+                pair = (max(low for low, _ in minutes) / 2, max(high for _, high in minutes))
+            elif key == "symbol_errors_per_hour":
+                pair = times(pair, 3600 / (until - since))
+            elif key == "symbol_ber":
+                gbps = model.ports[port]["rate_gbps"]
+                pair = times(pair, 1 / ((until - since) * gbps * 1e9)) if gbps else None
+            found.add("health", f"{row['kind']} {row['subject']} {key}", evidence.get(key), pair if key in evidence else None, marked)
+        number = re.search(r"(at least |up to )?(\d+) (?:[a-zA-Z ]+?) in \d+ (?:s|min|h)|"
+                           r"(at least |up to )(\d+) packets discarded per minute", text)
+        key = next((key for key in COUNTED if key in evidence), None)
+        if key and number:
+            value, word = float(number[2] or number[4]), number[1] or number[3]
+            if value != evidence[key] or (word == "at least ") != marked:
+                found.wrong.append(f"health: {row['kind']} {row['subject']}: \"{text}\", {evidence}")
+        elif key:
+            found.wrong.append(f"health: {row['kind']} {row['subject']}: no number in \"{text}\"")
+
+
 def check_snapshots(found, db, model):
     """Differences of the snapshots of record_db, by port, link, switch and host."""
     truth = model.truth
@@ -634,6 +683,7 @@ def check(seed):
         found = Findings()
         check_facts(found, model, faces.collect(db))
         check_errors(found, db, model)
+        check_findings(found, db, model)
         check_totals(found, db, model)
         check_snapshots(found, db, model)
         check_history(found, db, model)
@@ -667,6 +717,7 @@ def undisturbed(name="undisturbed", restart=""):
         facts = faces.collect(db)
         check_facts(found, model, facts)
         check_errors(found, db, model)
+        check_findings(found, db, model)
         check_totals(found, db, model)
         check_snapshots(found, db, model)
         check_history(found, db, model)
@@ -698,6 +749,7 @@ def silent():
         errors = run(BUILD + "/tests/screen/record_db", scenario, db, END, timeout=300).out
         model, found = Model(db, Truth(scenario, errors)), Findings()
         check_errors(found, db, model)
+        check_findings(found, db, model)
         check_totals(found, db, model)
         check_reports(found, db, model)
         tap.equal("silent: every number is right or marked", found.wrong, [])

@@ -299,13 +299,13 @@ static void write_percent(double part, char *ret, size_t size)
 }
 
 /* "######      56%", or only the number without room for a bar. */
-static void write_share(const struct app *app, int bar, double share, double most, char *ret, size_t size)
+static void write_share(const struct app *app, int bar, struct measure share, double most, char *ret, size_t size)
 {
 	struct text text = { 0 };
 
-	if (!isnan(share)) {
-		bars_append(&text, share, most, (unsigned)bar, !app->theme->unicode);
-		text_appendf(&text, "%4.0f%%", 100 * share);
+	if (!isnan(share.value)) {
+		bars_append(&text, share.value, most, (unsigned)bar, !app->theme->unicode);
+		text_appendf(&text, "%4.0f%%%s", 100 * share.value, measure_mark(share));
 	}
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
@@ -334,9 +334,9 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	if (port->peer != FABRIC_NONE)
 		snprintf(peer, sizeof(peer), "%s/%u", app->table->order.names[fabric->ports[port->peer].node],
 			 fabric->ports[port->peer].num);
-	write_share(app, bar, member->measured, most, measured, sizeof(measured));
-	write_share(app, bar, member->predicted, most, predicted, sizeof(predicted));
-	write_share(app, bar, member->capacity, most, fair, sizeof(fair));
+	write_share(app, bar, balance_share(result, member), most, measured, sizeof(measured));
+	write_share(app, bar, measure_of(member->predicted, true), most, predicted, sizeof(predicted));
+	write_share(app, bar, measure_of(member->capacity, true), most, fair, sizeof(fair));
 	write_percent(member->utilization, full, sizeof(full));
 	write_percent(member->stall, wait, sizeof(wait));
 	if (member->stall_at_least && !isnan(member->stall))
