@@ -104,8 +104,11 @@ bool health_ring_at_least(const struct health *health, const struct health_port 
 			  unsigned buckets)
 {
 	int64_t last_us = port->bound_us > port->excused_us ? port->bound_us : port->excused_us;
+	/* The last sweep may end before it reads a port. */
+	bool unread = port->link == LINK_IS_UP && health->now_us - port->read_us > 2 * health->input->interval_us;
 
-	return port->saturated & rings[kind].counters || (last_us && last_us > start_of(health, port, kind, buckets));
+	return unread || port->saturated & rings[kind].counters ||
+	       (last_us && last_us > start_of(health, port, kind, buckets));
 }
 
 const char *health_ring_amount(const struct health *health, struct health_open_finding *open,
@@ -439,6 +442,7 @@ static void record_sample(struct health *health, const struct health_sample *sam
 	if (!delta)
 		return;
 	port->is_read = true;
+	port->read_us = health->now_us;
 	port->saturated = delta->saturated;
 	if (delta->reset)
 		port->bound_us = health->now_us;

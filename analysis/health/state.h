@@ -62,6 +62,7 @@ struct health_port {
 	int64_t bound_us;             /* last delta after a reset, whose errors are lower bounds; 0: none */
 	int64_t excused_us;           /* last delta whose errors do not count: of training, or a restart; 0: none */
 	bool is_read;                 /* it had a delta in this run */
+	int64_t read_us;              /* the last of them; 0: none */
 	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
 	float moves[2], mean[2];      /* sent, received, bytes/s: in this step, or NAN; over minutes (traffic.c) */
 	struct balance_load load;     /* sums over the current window; stall in us */

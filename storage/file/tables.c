@@ -373,6 +373,7 @@ const char tables_traffic_begin[] =
 	"	d.elapsed_us AS elapsed_us";
 const char tables_traffic_end[] = "\nFROM sample d;\n";
 
+static_assert(COUNTER_TRAFFIC_COUNT == 9, "error counters are those of the view of errors");
 static_assert(COUNTER_XMIT_DATA == 0 && COUNTER_RCV_DATA == 1, "the set of both is 3 in the view");
 /* Sums wrap: a negative number is at least 2^63. */
 #define BYTES(words) \
@@ -393,7 +394,8 @@ const char *const tables_views[] = {
 	"	k.key AS counter, CASE WHEN e.value < 0 THEN 9223372036854775807 ELSE e.value END AS value,\n"
 	"	k.unit AS unit, e.marks & 1 AS reset, e.marks >> 1 & 1 AS saturated\n"
 	"FROM error e JOIN sweep s ON s.id = " KEPT("e.sweep") " JOIN port p ON p.id = e.port\n"
-	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter;\n",
+	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter\n"
+	"WHERE e.counter >= 9;\n",
 	"gaps AS -- spans without readings\n"
 	"SELECT " TIME("s.wall_us") " AS since, " TIME("u.wall_us") " AS until,\n"
 	"	" NAME_AT("p.node", "g.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"

@@ -469,12 +469,26 @@ def check_errors(found, db, model):
         for key, value, bound in bounded(row, "count", "per_hour"):
             found.add("errors", f"{row['node']}/{row['port']} {row['counter']} {key}", value,
                       pair if key == "count" else times(pair, 3600 / longest), bound)
+    screen = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "5", "e").out
+    check_errors_screen(found, screen.split("== e\n")[1], model)
     screen = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "2").out
     shown = re.search(r"errors ([\d,]+|\?)(\+?) since (\d\d):(\d\d):(\d\d)", screen)
     since = end + int(shown[3]) * 3600 + int(shown[4]) * 60 + int(shown[5]) - END % 86400
     if shown[1] != "?":
         found.add("top header", "errors", int(shown[1].replace(",", "")),
                   truth.errors_between(model.ports, since, end), bool(shown[2]))
+
+
+def check_errors_screen(found, screen, model):
+    """The list of ports with errors, of the last hour: more than there is."""
+    ports = {f"{row['node']}/{row['port']}": port for port, row in model.ports.items()}
+    lines = [line for line in screen.splitlines() if line.strip()]
+    head = next((i for i, line in enumerate(lines) if re.search(r"ERRORS.*FIRST.*LAST.*PORT", line)), None)
+    for line in lines[head + 1:] if head is not None else []:
+        row = re.match(r"\W*([\d,.]+[kMG]?)(\+?) +\d\d:\d\d:\d\d.*? +\d\d:\d\d:\d\d +(.+?/\d+)\b", line)
+        if row and row[3] in ports:
+            found.add("top errors", row[3], float(row[1].replace(",", "")),
+                      model.truth.errors_between([ports[row[3]]], INTERVAL_S, model.end), bool(row[2]))
 
 
 # The counters of a number of the evidence of a finding; downstream: of the ports behind its switch.

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "facts/port_facts.h"
 #include "storage/history.h"
 #include "storage/reader.h"
 #include "tui/model/format.h"
@@ -176,6 +177,26 @@ static int read_sums(struct reader *reader, struct reading_errors *reading, stru
 	return code < 0 || range.after == range.until ? code : reader_history(reader, &query, &consumer, err);
 }
 
+/* As `ibwire errors`: what a port counted that was not read in all of the window, or has left the fabric, is more. */
+static int mark_cut(struct reader *reader, struct error_sums *sums, struct error *err)
+{
+	const struct snapshot_query query = { .at_us = sums->until_us, .window_us = sums->until_us - sums->since_us };
+	struct snapshot *snapshot;
+	int code = sums->count ? snapshot_load(reader, &query, &snapshot, err) : 0;
+
+	if (code < 0 || !sums->count)
+		return code;
+	for (size_t i = 0; i < sums->count; i++) {
+		struct error_sum *sum = &sums->sums[i];
+		uint32_t port = fabric_find_port(snapshot->fabric, sum->node_guid, sum->port);
+
+		sum->at_least |= port == FABRIC_NONE || port_is_cut(snapshot, port, &snapshot->rows[port].sum,
+								     snapshot_covered_us(snapshot));
+	}
+	snapshot_destroy(snapshot);
+	return 0;
+}
+
 int error_sums_read(struct reader *reader, int64_t since_us, int64_t until_us, int64_t kept_us,
 		    struct error_sums *ret, struct error *err)
 {
@@ -190,6 +211,8 @@ int error_sums_read(struct reader *reader, int64_t since_us, int64_t until_us, i
 				     read_sums(reader, &reading, err);
 	if (code == 0 && reading.failed)
 		code = err_nomem(err);
+	if (code == 0)
+		code = mark_cut(reader, ret, err);
 	if (code < 0) {
 		error_sums_done(ret);
 		return code;

@@ -23,7 +23,7 @@ struct error_sum {
 	counter_set full;  /* saturated counters: value is a lower bound; error_sums_add() only */
 	uint64_t total;    /* of COUNTER_ERROR_SUM_SET */
 	int64_t first_us, last_us; /* wall clock of the first and last sweep (or aggregate) with errors */
-	bool at_least;     /* a counter of COUNTER_ERROR_SUM_SET was reset or is saturated */
+	bool at_least;     /* a counter of COUNTER_ERROR_SUM_SET was reset, is saturated or was not always read */
 	uint8_t port;
 };
 
