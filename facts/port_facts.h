@@ -90,7 +90,10 @@ void port_facts_of(const struct port_scope *scope, uint32_t port, struct port_fa
  */
 bool port_is_cut(const struct snapshot *snapshot, uint32_t port, const struct delta *sum, int64_t window_us);
 
-/* port_window_errors - facts_errors() of a window, where those of a port_is_cut() are lower bounds; at least 0: unknown */
+/*
+ * port_window_errors - facts_errors() of a window, where those of a port_is_cut() are lower bounds;
+ * at least 0: unknown
+ */
 struct measure port_window_errors(const struct snapshot *snapshot, uint32_t port, const struct delta *sum,
 				  int64_t window_us);
 

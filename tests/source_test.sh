@@ -133,6 +133,7 @@ else
 		done
 	done)"
 fi
+equal "README.md has at most 110 lines" "$(awk 'END { print (NR <= 110) }' README.md)" 1
 version=$(sed -n 's/^AC_INIT(\[ibwire\], \[\([0-9.]*\)\].*/\1/p' configure.ac)
 equal "CHANGELOG.md begins with this version, and a date" "$(sed -n 's/^## \(.*\) ([0-9-]*)$/\1/p' CHANGELOG.md | head -n 1)" \
 	"$version"
