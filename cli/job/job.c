@@ -118,8 +118,20 @@ static int resume(const struct command *command, struct job_options *options, st
 
 /* --- hooks of a batch system --- */
 
-/* Fields of a begin: id, hosts, name, maybe the labels. Of an end: id, exit status, maybe the cluster. */
-enum { HOOK_MOST = 65536, BEGIN_FIELDS = 3, END_FIELDS = 2, HOOK_FIELDS = BEGIN_FIELDS + JOB_LABELS };
+enum { HOOK_MOST = 65536, BEGIN_FIELDS = 3, HOOK_FIELDS = BEGIN_FIELDS + JOB_LABELS };
+
+/* The first field is the id; behind @least of them is the cluster, and of a begin the other labels. */
+static const struct hook {
+	const char *word;
+	size_t least, most; /* the number of fields is one of these */
+	const char *fields;
+} hooks[] = {
+	{ "begin", BEGIN_FIELDS, HOOK_FIELDS,
+	  "three fields (id, hosts, name) or seven (and cluster, user, account, partition)" },
+	{ "end", 2, 3, "two fields (id, exit status) or three (and cluster)" },
+	{ "suspend", 1, 2, "one field (id) or two (and cluster)" },
+	{ "resume", 1, 2, "one field (id) or two (and cluster)" },
+};
 
 /* Split a text into fields that are ended by NUL; if it has none, by newline. Return: their number; 0: malformed. */
 static size_t split_fields(struct text *text, char *ret[HOOK_FIELDS])
@@ -172,6 +184,7 @@ static char *hook_word(int argc, char **argv)
 static int hook(const struct command *command, int argc, char **argv, struct error *err)
 {
 	char *word = hook_word(argc, argv);
+	const struct hook *of = NULL;
 	bool begins = !strcmp(word, "begin"), ends = !strcmp(word, "end");
 	struct job_options options = {
 		.snapshot = SNAPSHOT_DEFAULTS, .no_snapshot = true, .lenient = true, .expire_us = JOB_EXPIRE_US,
@@ -181,23 +194,23 @@ static int hook(const struct command *command, int argc, char **argv, struct err
 	size_t count = 0;
 	int code;
 
-	if (!begins && !ends)
-		return options_usage_error(command, err, "hook takes one argument, begin or end, and no options; hook "
-					   "ssh takes it from SSH_ORIGINAL_COMMAND");
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if (!strcmp(word, hooks[i].word))
+			of = &hooks[i];
+	if (!of)
+		return options_usage_error(command, err, "hook takes one argument, begin, end, suspend or resume, and "
+					   "no options; hook ssh takes it from SSH_ORIGINAL_COMMAND");
 	code = text_read_file(NULL, "the fields of a job from ", HOOK_MOST, &text, err);
 	if (code == 0)
 		count = split_fields(&text, fields);
-	if (code == 0 && (begins ? count != BEGIN_FIELDS && count != HOOK_FIELDS :
-				   count != END_FIELDS && count != END_FIELDS + 1))
+	if (code == 0 && count != of->least && count != of->most)
 		code = options_usage_error(command, err, "hook %s requires %s on standard input, each ended by NUL or "
-					   "each by a newline", word, begins ?
-					   "three fields (id, hosts, name) or seven (and cluster, user, account, "
-					   "partition)" : "two fields (id, exit status) or three (and cluster)");
+					   "each by a newline", word, of->fields);
 	if (code == 0 && begins && *fields[1] == '@')
 		code = options_usage_error(command, err, "hook reads no file of hosts");
 	if (code == 0 && ends && !read_status(fields[1], &options.status))
 		code = options_usage_error(command, err, "an exit status must be a number from 0 to 255, or empty");
-	if (code == 0 && ends)
+	if (code == 0 && !begins)
 		code = check_batch_id(command, fields[0], err);
 	if (code == 0) {
 		words[1] = fields[0];
@@ -205,9 +218,13 @@ static int hook(const struct command *command, int argc, char **argv, struct err
 		options.snapshot.common.db = STORAGE_SYSTEM_PATH;
 		options.hosts = begins ? fields[1] : NULL;
 		options.name = begins ? fields[2] : NULL;
-		for (size_t i = begins ? BEGIN_FIELDS : END_FIELDS, label = 0; i < count; i++, label++)
+		for (size_t i = of->least, label = 0; i < count; i++, label++)
 			options.labels[label] = fields[i];
-		code = begins ? begin(command, &options, err) : end(command, &options, err);
+		/* A batch system, or a script that polls it, may repeat a change: that is no warning. */
+		code = begins ? begin(command, &options, err) :
+		       ends   ? end(command, &options, err) :
+				job_record_suspend(&options, fields[0], !strcmp(word, "suspend"), err);
+		code = code < 0 ? code : 0;
 	}
 	text_done(&text);
 	return code;

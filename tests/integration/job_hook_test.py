@@ -79,6 +79,26 @@ def begin_and_end():
     tap.one_line("the end of an unknown job", hook(fields("nowhere", "0"), "hook", "end"), 64, "no job 'nowhere' began")
 
 
+def suspended():
+    hook(fields("20", "a", "", "alpha", "", "", ""), "hook", "begin")
+    hook(fields("20", "b", "", "beta", "", "", ""), "hook", "begin")
+    for word, ending in ("suspend", "suspended"), ("suspend", "suspended"), ("resume", "running"), ("resume", "running"):
+        done = hook(fields("20", "beta"), "hook", word)
+        tap.equal(f"{word}: it is repeated without a warning", (done.status, done.out, done.err), (0, "", ""))
+        tap.equal(f"{word}: of the job in this cluster", [job["ending"] for job in jobs()[-2:]], ["running", ending])
+    tap.one_line("suspend: an id of two clusters", hook(fields("20"), "hook", "suspend"), 64, "give --cluster")
+    hook(fields("21", "a", "", end=b"\n"), "hook", "begin")
+    tap.equal("suspend: an id alone, ended by newline", (hook(fields("21", end=b"\n"), "hook", "suspend").status, row()[3]), (0, "suspended"))
+    hook(fields("21", "0"), "hook", "end")
+    tap.one_line("resume: a job that has ended", hook(fields("21"), "hook", "resume"), 64, "has ended")
+    tap.one_line("suspend: an unknown job", hook(fields("nowhere"), "hook", "suspend"), 64, "no job 'nowhere' began")
+    for given in (), ("1", "2", "3"):
+        tap.one_line(f"suspend: {len(given)} fields", hook(fields(*given), "hook", "suspend"), 64, "one field (id) or two")
+    tap.one_line("suspend: an id that is an option", hook(fields("--db=x"), "hook", "suspend"), 64, "")
+    for cluster in "alpha", "beta":
+        hook(fields("20", "0", cluster), "hook", "end")
+
+
 def rejected():
     """None of these changes a database or reads a file."""
     before = jobs()
@@ -140,9 +160,10 @@ def random_bytes():
 
 def slurm():
     """The hooks of Slurm, with a sudo that has the rule of docs/jobs.md."""
-    rule = next(line for line in read_file(f"{SRCDIR}/docs/jobs.md").splitlines() if "NOPASSWD:" in line).split("NOPASSWD:")[1]
+    page = read_file(f"{SRCDIR}/docs/jobs.md").replace("\\\n", "")
+    rule = next(line for line in page.splitlines() if "NOPASSWD:" in line).split("NOPASSWD:")[1]
     allowed = [words.split()[1:] for words in rule.split(",")]
-    tap.equal("the rule allows the hooks only", allowed, [["job", "hook", "begin"], ["job", "hook", "end"]])
+    tap.equal("the rule allows the hooks only", allowed, [["job", "hook", word] for word in ("begin", "end", "suspend", "resume")])
     os.mkdir("slurm")
     with open("slurm/sudo", "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\n# -n -u ibwire PROGRAM ...; as root here\nshift 4\necho \"$*\" >>slurm/calls\n"
@@ -170,6 +191,7 @@ def slurm():
     for word, ending in ("prolog", "running"), ("epilog", "ended"):
         run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/{word}.sh", env=task)
         tap.result(wait_for(lambda ending=ending: (row()[0], row()[3]) == ("4712_3", ending)), f"a task of an array is {ending}", row())
+    poll(given)
     with open("slurm/settings", "a", encoding="utf-8") as file:
         file.write(f"IBWIRE={IBWIRE}\nIBWIRE_DB={OTHER}\nIBWIRE_BEGIN='--no-snapshot --shared'\n")
     run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/prolog.sh", env=given)
@@ -177,7 +199,37 @@ def slurm():
                "with other settings, options are used")
 
 
-for part in (begin_and_end, rejected, slurm):
+def poll(given):
+    """suspended.sh, with squeue and scontrol of this test: tests/slurm/run has those of Slurm."""
+    os.mkdir("slurm/bin")
+    for name, text in (("scontrol", "echo 'ClusterName             = alpha'"), ("squeue", "cat slurm/list")):
+        with open("slurm/bin/" + name, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod("slurm/bin/" + name, 0o755)
+    with open("slurm/settings", "a", encoding="utf-8") as file:
+        file.write(f"PATH={os.path.abspath('slurm/bin')}:$PATH\n")
+    for number in ("30", "31_7"):
+        hook(fields(number, "a", "", "alpha", "", "", ""), "hook", "begin")
+
+    def polled(*ids):
+        with open("slurm/list", "w", encoding="ascii") as file:
+            file.write("".join(f"{number}\n" for number in ids))
+        with open("slurm/calls", "w", encoding="ascii"):
+            pass
+        done = run(*NAMESPACE, f"{SRCDIR}/dist/slurm/suspended.sh", "slurm/ids", env=given, check=False)
+        return done.status, read_file("slurm/calls").split("job hook ")[1:], [job["ending"] for job in jobs()[-2:]]
+
+    tap.equal("nothing is suspended", polled(), (0, [], ["running", "running"]))
+    tap.equal("a task of an array is suspended", polled("31_7"), (0, ["suspend\n"], ["running", "suspended"]))
+    tap.equal("and another job", polled("31_7", "30"), (0, ["suspend\n"], ["suspended", "suspended"]))
+    tap.equal("nothing changes", polled("30", "31_7"), (0, [], ["suspended", "suspended"]))
+    tap.equal("one is resumed", polled("30"), (0, ["resume\n"], ["suspended", "running"]))
+    tap.equal("an unknown one is left out", polled("30", "99"), (0, ["suspend\n"], ["suspended", "running"]))
+    os.remove("slurm/bin/squeue")
+    tap.equal("without squeue, nothing changes", polled(), (1, [], ["suspended", "running"]))
+
+
+for part in (begin_and_end, suspended, rejected, slurm):
     with tap.part(part.__name__):
         part()
 tap.done()
