@@ -20,7 +20,7 @@ import sys
 import urllib.request
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SRCDIR, Simulation, Tap, need, run, skip_all, stop, wait_for
+from lib import IBWIRE, SRCDIR, Simulation, Tap, need, read_file, run, skip_all, stop, wait_for
 
 need("ibsim", "opensm")
 try:
@@ -97,6 +97,15 @@ SCHEMA = {
             "port": NAME, "interval": text(r"\d+[smh]"), "path": PATH,
             "relabelings": [{"sourceLabels": [text(r"[a-z_]\w*")], "targetLabel": text(r"[a-z_]\w*"),
                              "replacement": ANY}]}]}},
+    ("monitoring.coreos.com/v1", "PrometheusRule"): {"metadata!": META, "spec!": {"groups!": [{
+        "name!": ANY, "interval": text(r"\d+[smh]"), "rules!": [{
+            "alert!": text(r"[A-Z]\w*"), "expr!": text(r"(?s).+"), "for": text(r"\d+[smh]"),
+            "labels": mapping(text(r"[a-z_]\w*"), ANY), "annotations": mapping(text(r"[a-z_]\w*"), text(r"(?s).+"))}]}]}},
+    ("networking.k8s.io/v1", "NetworkPolicy"): {"metadata!": META, "spec!": {
+        "podSelector!": SELECTOR, "policyTypes!": [text("Ingress|Egress")],
+        "ingress": [{"from!": [{"namespaceSelector": lambda value: value == {} or not faults_of_fields(value, SELECTOR, ""),
+                                "podSelector!": SELECTOR}],
+                     "ports!": [{"protocol": text("TCP"), "port!": NAME}]}]}},
     ("kustomize.config.k8s.io/v1beta1", "Kustomization"): {"resources": [text(r"[\w./-]+")]},
 }
 
@@ -160,6 +169,8 @@ def faults_between(manifests):
         spec = manifest["spec"]
         if manifest["kind"] == "Service":
             selector, ports = spec["selector"], [port["targetPort"] for port in spec["ports"]]
+        elif manifest["kind"] == "NetworkPolicy":
+            selector, ports = spec["podSelector"]["matchLabels"], [port["port"] for rule in spec["ingress"] for port in rule["ports"]]
         elif manifest["kind"] == "PodMonitor":
             selector, ports = spec["selector"]["matchLabels"], [end["port"] for end in spec["podMetricsEndpoints"]]
         else:
@@ -228,6 +239,8 @@ def faulty(manifests):
 
 # References that lead nowhere, and probes that are the same.
 REFERENCES = (
+    ("protocol: TCP", "protocol: tcp"), ("podSelector:\n    matchLabels:\n      app: ibwire", "podSelector:\n    matchLabels:\n      app: x"),
+    ("- port: metrics\n      protocol", "- port: http\n      protocol"),
     ("targetPort: metrics", "targetPort: http"), ("  selector:\n    app: ibwire", "  selector:\n    app: x"),
     ("matchLabels:\n      app: ibwire", "matchLabels:\n      app: x"), ("name: tmp", "name: tmpfs"),
     ("path: /-/ready", "path: /-/healthy"), ("port: metrics", "port: http"), ("- containerPort: 9683\n          name: metrics",
@@ -257,6 +270,19 @@ with tap.part("fields"):
             continue
         rendered = yaml.safe_load_all(run("kubectl", "kustomize", f"{FOLDER}/{folder}").out)
         tap.equal(f"{folder}: kubectl kustomize", sorted(map(yaml.safe_dump, rendered)), sorted(map(yaml.safe_dump, manifests)))
+
+with tap.part("rules"):
+    rules = load(SRCDIR + "/dist/prometheus/ibwire.rules.yml")[0]
+    tap.equal("the rules of the operator are those of Prometheus",
+              [one["spec"] for one in resources(FOLDER + "/prometheus") if one["kind"] == "PrometheusRule"], [rules])
+    for name in "kubernetes/prometheus/generate.sh", "prometheus/ibwire.rules.yml":
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        shutil.copy(f"{SRCDIR}/dist/{name}", name)
+    run("sh", "kubernetes/prometheus/generate.sh")
+    tap.equal("generate.sh writes prometheusrule.yaml", read_file("kubernetes/prometheus/prometheusrule.yaml"),
+              read_file(FOLDER + "/prometheus/prometheusrule.yaml"))
+    policy = next(one["spec"] for one in resources(FOLDER + "/base") if one["kind"] == "NetworkPolicy")
+    tap.equal("all other traffic is denied in both directions", (policy["policyTypes"], "egress" in policy), (["Ingress", "Egress"], False))
 
 # The collector and its metrics, as the containers run them: paths are those of the image and of the service.
 pods = {path: pod_of(one) for path in glob.glob(FOLDER + "/**/*.yaml", recursive=True) for one in load(path) if pod_of(one)}
