@@ -51,10 +51,12 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"one leaf within 30 s.",
 		.advice = "check power and console; for a rack, the power feed and the cooling" },
 	[FINDING_NODE_SILENT] = { .name = "node-silent",
-		.means = "a node does not respond to queries of its performance agent",
-		.limits = "unresponsive for 3 sweeps and 30 s: warning; a switch critical",
+		.means = "the performance agent of a node does not respond to queries, or refuses them",
+		.limits = "unresponsive for 3 sweeps and 30 s: warning; a switch critical. All queries refused for as "
+			"long: warning if it had counters before; info for a switch that never had",
 		.reason = "A lost query is retried within its sweep, so three sweeps in a row exclude packet loss. "
-			"The agent of a switch is the only source for all of its ports.",
+			"The agent of a switch is the only source for all of its ports. HCAs without counters are "
+			"usual: the other ends of their links count the same traffic.",
 		.advice = "host: check whether it hangs; switch: check its management" },
 	[FINDING_UPLINK_IMBALANCE] = { .name = "uplink-imbalance",
 		.means = "load is unevenly distributed across equivalent links",

@@ -316,6 +316,8 @@ static void fill_samples(struct world *world, struct sweep_data *data, struct he
 			sample->status = SAMPLE_DOWN;
 		else if (world->nodes[node].silent || world->nodes[node].hung)
 			sample->status = SAMPLE_SILENT;
+		else if (world->nodes[node].refuses)
+			sample->status = SAMPLE_UNSUPPORTED;
 		else if (at * 37 % 100 < world->unread_percent)
 			sample->status = SAMPLE_UNFINISHED;
 		if (sample->status != SAMPLE_OK)

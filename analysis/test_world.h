@@ -29,6 +29,7 @@ struct world_node {
 	uint64_t guid;
 	uint8_t type, ports;
 	bool dead, silent, locked;
+	bool refuses; /* its performance agent responds with an error */
 	bool hung; /* it does not respond to discovery either; its links are up */
 };
 
@@ -117,7 +118,7 @@ void world_restart(struct world *world);
  *   init PORT, active PORT  the state of a link that is up
  *   down PORT, up PORT    a link; ports are "leaf0/1", "spine0/3", or "h0.2" for the third HCA of host 0
  *   kill NODE, revive NODE  "leaf0", "h0.2"; "h0" is all of its HCAs
- *   silent NODE, answer NODE, lock NODE, unlock NODE, hang NODE, unhang NODE
+ *   silent NODE, answer NODE, lock NODE, unlock NODE, hang NODE, unhang NODE, refuse NODE, accept NODE
  *   rate PORT LANES SPEED, e.g. "rate leaf0/101 1 NDR"
  *   count PORT COUNTER N  in the next sweep: symbol_errors, rcv_errors ...
  *   spread PORT COUNTER N SWEEPS  N in total over the next sweeps

@@ -58,6 +58,8 @@ static bool run_node(struct world *world, const char *word, const char *name)
 		{ "answer", offsetof(struct world_node, silent), false },
 		{ "lock", offsetof(struct world_node, locked), true },
 		{ "unlock", offsetof(struct world_node, locked), false },
+		{ "refuse", offsetof(struct world_node, refuses), true },
+		{ "accept", offsetof(struct world_node, refuses), false },
 		{ "hang", offsetof(struct world_node, hung), true },
 		{ "unhang", offsetof(struct world_node, hung), false },
 	};

@@ -98,6 +98,8 @@ static void discard(struct lid_verify *verify, size_t first, enum sample_status 
 		if (!sample->reading && sample->status != SAMPLE_UNSUPPORTED)
 			continue;
 		verify->result->ports_answered -= sample->reading != NULL;
+		verify->result->ports_polled += sample->status == SAMPLE_UNSUPPORTED &&
+						!port_is_plane(verify->fabric, sample->port);
 		verify->result->ports_unfinished += status == SAMPLE_UNFINISHED;
 		verify->result->cut |= status == SAMPLE_UNFINISHED;
 		*sample = (struct port_sample){ .port = sample->port, .status = status };

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "collector/node_memory.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 
 void sweep_result_done(struct sweep_result *result)
 {
@@ -84,6 +85,9 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
 		struct port_sample *sample = &result->samples[i];
 		const struct port_entry *port = node_memory_port(memory, sample->port);
 
+		/* As in analysis/health: what refuses has no counters that could be missing. */
+		if (sample->status == SAMPLE_UNSUPPORTED && !port_is_plane(fabric, sample->port))
+			result->ports_polled--;
 		if (sample->status != SAMPLE_OK)
 			continue;
 		result->ports_answered++;

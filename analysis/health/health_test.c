@@ -98,6 +98,20 @@ TEST(unresponsive_nodes)
 		  "coverage warning fabric" });
 }
 
+/* An HCA that never had counters is usual; a switch is named; what had them before is a fault. */
+TEST(nodes_that_refuse_queries)
+{
+	WORLD_CHECK(&rails, true,
+		{ "for two sweeps", "refuse leaf1; wait 20; accept leaf1; wait 60", "" },
+		{ "a switch", "refuse leaf1; wait 40", "node-silent warning leaf1" },
+		{ "that responds again", "refuse leaf1; wait 40; accept leaf1; wait 120",
+		  "node-silent warning leaf1 closed" },
+		{ "a switch from the start", "cold; refuse spine0; wait 100", "node-silent info spine0" },
+		{ "a restart of the collector", "refuse leaf1; wait 40; restart; wait 400", "node-silent warning leaf1" },
+		{ "an HCA", "refuse h3.1; wait 40", "node-silent warning h3 mlx5_1" },
+		{ "HCAs from the start", "cold; refuse h3; refuse h4; refuse h5; wait 100", "" });
+}
+
 #define SEVEN_SILENT "wait 60; silent h0; silent h1; silent h2; silent h3; silent h4; silent h5; silent h6; "
 
 static void is_coverage(const char *script, const char *cause, const char *words)

@@ -7,7 +7,12 @@
 #include <string.h>
 
 #include "analysis/health/state.h"
+#include "base/text.h"
+#include "fabric/planes.h"
 #include "fabric/routes.h"
+
+/* Of the finding about a node whose agent refuses queries: it responds, and works. */
+enum { REFUSES_TAG = 1 };
 
 /* Unresponsive nodes of this step, and the share of ports that were read. */
 struct silent {
@@ -95,7 +100,8 @@ static void count_responses(struct health *health)
 	bool nothing;
 
 	for (size_t i = 0; i < health->node_count; i++)
-		health->nodes[i]->polled = health->nodes[i]->responded = health->nodes[i]->unread = 0;
+		health->nodes[i]->polled = health->nodes[i]->responded = health->nodes[i]->unread =
+			health->nodes[i]->refused = 0;
 	for (size_t i = 0; i < input->sample_count; i++) {
 		enum sample_status status = input->samples[i].status;
 		struct health_node *node = health->port_of[input->samples[i].port]->node;
@@ -103,6 +109,8 @@ static void count_responses(struct health *health)
 		node->responded += status == SAMPLE_OK;
 		node->polled += status == SAMPLE_OK || status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		node->unread += status == SAMPLE_UNFINISHED;
+		node->refused += status == SAMPLE_UNSUPPORTED && !port_is_plane(input->fabric, input->samples[i].port);
+		node->had_counters |= status == SAMPLE_OK;
 	}
 	nothing = nothing_responds(health);
 	for (size_t i = 0; i < health->node_count; i++) {
@@ -371,6 +379,40 @@ static void report_silent(struct health *health)
 }
 
 /*
+ * Nodes whose agent responds with an error, for all ports: a switch, or an HCA that had counters before. HCAs may lack
+ * counters by design; the other ends of their links count the same traffic.
+ */
+static void report_refusing(struct health *health)
+{
+	const struct health_settings *settings = &health->settings;
+
+	for (size_t i = 0; i < health->node_count; i++) {
+		struct health_node *node = health->nodes[i];
+		struct health_open_finding *open = health_find(health, FINDING_NODE_SILENT, node, 0, REFUSES_TAG);
+		bool refuses = node->refused && !node->polled && !node->unread &&
+			       (node->type == NODE_SWITCH || node->had_counters || open);
+		struct health_set ports = { 0 };
+		bool was_warning = open && open->finding.severity == FINDING_WARNING;
+
+		if (!health_debounce(health, &node->refusal, refuses, settings->silent_sweeps,
+				     settings->silent_after_us, open))
+			continue;
+		open = health_hold(health, &(struct health_case){
+			.kind = FINDING_NODE_SILENT, .node = node, .tag = REFUSES_TAG, .since = node->refusal.bad,
+			.severity = node->had_counters || was_warning ? FINDING_WARNING : FINDING_INFO,
+			.cause = "refused" });
+		health_set_add_links(&ports, node);
+		health_list_set(open, &ports);
+		health_text(open, "the performance agent of %s " TENSE("refuses", "refused") " queries of %u port%s; "
+			    "their traffic " TENSE("is", "was") " known from the other ends of their links, their errors "
+			    TENSE("are", "were") " unknown", node->name, node->refused, text_plural(node->refused));
+		open->finding.advice = "check the firmware and the management of this node (perfquery LID), and whether "
+				       "performance management is disabled on it";
+		health_number(open, "ports_refused", node->refused);
+	}
+}
+
+/*
  * Switches respond, and no HCA except that of this host does: an access problem, not faults of the
  * HCAs.
  */
@@ -480,6 +522,7 @@ static void sweep(struct health *health, void *state)
 	find_silent(health, silent);
 	if (!silent->mass)
 		report_silent(health);
+	report_refusing(health);
 	check_coverage(health, silent);
 }
 

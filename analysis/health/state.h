@@ -101,8 +101,9 @@ struct health_node {
 	struct health_time isolated_since;
 
 	/* silent.c: */
-	uint32_t polled, responded, unread; /* ports, in this step */
-	struct debounce silence;
+	uint32_t polled, responded, unread, refused; /* ports, in this step */
+	struct debounce silence, refusal;
+	bool had_counters;            /* some port was read in this run */
 	bool silent;                  /* unresponsive for long enough to be reported */
 	bool unrouted;                /* the tables lead queries or responses to a link that is down */
 	bool behind;                  /* unresponsive, and cabled only to nodes that are, too */
