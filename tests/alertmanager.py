@@ -19,6 +19,7 @@ class Alertmanager:
         self.alerts, self.notified, self.requests, self.wrong = {}, [], [], []
         self.statuses = []  # of the next responses to POST
         self.listing, self.headers = listing, {}
+        self.list_body = None  # instead of the list
         manager = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,6 +37,7 @@ class Alertmanager:
                                   separators=(",", ":"), ensure_ascii=False)
                 for plain, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
                     body = body.replace(plain, escaped)
+                body = manager.list_body or body
                 self.respond(manager.listing, body.encode() if manager.listing == 200 else b"")
 
             def do_POST(self):

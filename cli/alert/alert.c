@@ -237,8 +237,10 @@ static int learn(struct sender *sender, struct error *err)
 		code = fail(sender, reason, err);
 	sender->target->list.wanted = NULL;
 	text_done(&list);
-	if (code == ERR_IO && err)
-		code = fail(sender, err->text, err);
+	if (code == ERR_IO && err) {
+		snprintf(reason, sizeof(reason), "%s", err->text);
+		code = fail(sender, reason, err);
+	}
 	sender->is_learned = code == 0;
 	return code == 0 ? load(sender, err) : code;
 }

@@ -175,6 +175,9 @@ def refusals():
     tap.one_line("--once with 503", (manager.statuses.append(503), once(manager.url))[1], 69, "503")
     tap.one_line("a wrong path", once(manager.url.replace("/x", "/y")), 69, "404")
     tap.equal("--once", once(manager.url, "--label", "fabric=c").status, 0)
+    manager.list_body = '{"status":"error"}'
+    tap.one_line("a response that is no list of alerts", once(manager.url), 69, "has sent no list of alerts")
+    manager.list_body = None
     tap.equal("its URL may have the path", once(manager.url + "/api/v2/alerts/").status, 0)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
