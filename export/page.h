@@ -240,6 +240,9 @@ void page_destroy(struct page *page);
  */
 void page_link_names(struct page *page, const char *prefix);
 
+/* page_plot - append the plot of a series in text; all of them have the same axis. Return: 0 or ERR_NOMEM. */
+int page_plot(const struct page_lines *lines, size_t at, unsigned width, bool ascii, struct text *ret);
+
 /* page_add - append a section; the struct is copied. page_close - end the innermost group. */
 void page_add(struct page *page, const struct page_section *section);
 void page_close(struct page *page);

@@ -331,3 +331,24 @@ TEST(without_memory_there_is_an_error)
 	assert_int_equal(page_render(NULL, stdout, &options, NULL), ERR_NOMEM);
 	page_destroy(NULL);
 }
+
+TEST(plots_of_one_section_have_the_same_axis)
+{
+	static const struct series_step peak = { .until_us = INT64_C(60000000), .mean = 1e9, .high = 90e9 };
+	static const struct series_step even = { .until_us = INT64_C(60000000), .mean = 2e9, .high = 2e9 };
+	const struct page_series series[] = { { "peak", &peak, 1 }, { "even", &even, 1 } };
+	struct metric metric;
+	const struct page_lines lines = { .title = "Rate", .series = series, .series_count = 2,
+					  .until_us = INT64_C(60000000), .metric = &metric };
+	struct text plots[2] = { 0 };
+
+	metric_find("bytes", &metric);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(page_plot(&lines, i, 60, true, &plots[i]), 0);
+		/* The label of the top. */
+		assert_true(strspn(text_chars(&plots[i]), " ") < 10);
+	}
+	assert_memory_equal(text_chars(&plots[0]), text_chars(&plots[1]), 10);
+	text_done(&plots[0]);
+	text_done(&plots[1]);
+}

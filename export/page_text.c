@@ -201,32 +201,41 @@ static void append_items(struct printing *printing, const struct page_section *s
 
 /* --- figures --- */
 
-/* A plot for each series, with the same axis. */
+static struct series series_at(const struct page_lines *lines, size_t at)
+{
+	return (struct series){ .metric = *lines->metric, .steps = (struct series_step *)lines->series[at].steps,
+				.count = lines->series[at].count };
+}
+
+int page_plot(const struct page_lines *lines, size_t at, unsigned width, bool ascii, struct text *ret)
+{
+	const struct series series = series_at(lines, at);
+	struct plot plot = {
+		.from_us = lines->from_us, .until_us = lines->until_us, .width = width, .ascii = ascii,
+		.height = lines->height ? lines->height : lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT,
+	};
+
+	for (size_t i = 0; i < lines->series_count; i++) {
+		const struct series other = series_at(lines, i);
+
+		plot.reach = fmax(plot.reach, series_high(&other));
+	}
+	return series_plot(&series, plot, ret);
+}
+
 static void append_lines(struct printing *printing, const struct page_lines *lines)
 {
 	const struct page_options *options = printing->options;
-	struct plot plot = {
-		.from_us = lines->from_us, .until_us = lines->until_us,
-		.width = options->width ? options->width : printing->width,
-		.height = lines->height ? lines->height : lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT,
-		.ascii = options->ascii,
-	};
 
-	for (size_t i = 0; i < lines->series_count; i++)
-		for (size_t k = 0; k < lines->series[i].count; k++)
-			plot.reach = fmax(plot.reach, lines->series[i].steps[k].mean *
-						      metric_shown_factor(lines->metric));
 	for (size_t i = 0; i < lines->series_count; i++) {
-		const struct series series = { .metric = *lines->metric,
-					       .steps = (struct series_step *)lines->series[i].steps,
-					       .count = lines->series[i].count };
 		struct text line = { 0 };
 
 		if (lines->title) {
 			text_appendf(&line, "%s: %s", lines->title, lines->series[i].name);
 			append_line(printing, &line, 4);
 		}
-		if (series_plot(&series, plot, &printing->text) < 0)
+		if (page_plot(lines, i, options->width ? options->width : printing->width, options->ascii,
+			      &printing->text) < 0)
 			printing->text.failed = true;
 	}
 	for (size_t i = 0; i < lines->mark_count; i++) {

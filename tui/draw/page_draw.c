@@ -7,16 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/metric.h"
-#include "analysis/series.h"
 #include "base/text.h"
 #include "export/columns.h"
 #include "export/page.h"
 #include "tui/draw/text_page.h"
 
-/* Columns of labels, indents and cells; lines of a plot, and of one of many. */
+/* Columns of labels, indents and cells. */
 enum { FIELD = 10, INDENT = 4, ITEM_INDENT = 10, CHECK_INDENT = 20, GAP = COLUMNS_GAP, HEAT_CELL = 11, BAR_MOST = 30 };
-enum { PLOT_HEIGHT = 8, PLOT_LOW = 5, PLOTS_HIGH = 2 };
 
 static const enum role roles[PAGE_STATES] = {
 	[PAGE_PLAIN] = ROLE_TEXT, [PAGE_GOOD] = ROLE_GOOD, [PAGE_INFO] = ROLE_STRONG, [PAGE_WARNING] = ROLE_WARNING,
@@ -276,29 +273,13 @@ static void put_items(const struct page_section *section, const struct drawing *
 
 static void put_plots(const struct page_lines *lines, struct text_page *to, bool unicode)
 {
-	struct plot plot = {
-		.from_us = lines->from_us, .until_us = lines->until_us, .width = (unsigned)to->columns,
-		.height = lines->height ? lines->height : lines->series_count > PLOTS_HIGH ? PLOT_LOW : PLOT_HEIGHT,
-		.ascii = !unicode,
-	};
 	struct text text = { 0 };
 
 	for (size_t i = 0; i < lines->series_count; i++) {
-		const struct series series = { .metric = *lines->metric,
-					       .steps = (struct series_step *)lines->series[i].steps,
-					       .count = lines->series[i].count };
-
-		plot.reach = fmax(plot.reach, series_high(&series));
-	}
-	for (size_t i = 0; i < lines->series_count; i++) {
-		const struct series series = { .metric = *lines->metric,
-					       .steps = (struct series_step *)lines->series[i].steps,
-					       .count = lines->series[i].count };
-
 		page_text(to, ROLE_HEAD, "%s%s%s", lines->title ? lines->title : "", lines->title ? ": " : "",
 			  lines->series[i].name);
 		text_clear(&text);
-		to->failed |= series_plot(&series, plot, &text) < 0;
+		to->failed |= page_plot(lines, i, (unsigned)to->columns, !unicode, &text) < 0;
 		put_lines_of(to, ROLE_TEXT, text_chars(&text));
 	}
 	text_done(&text);
