@@ -16,6 +16,7 @@
 #include "collector/events.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 #include "fabric/shape.h"
 #include "facts/cells.h"
 #include "facts/health_rows.h"
@@ -363,7 +364,7 @@ static void fill_ports(struct result *result, const struct status *status)
 	const struct moment *moment = &status->moment;
 	const struct port_scope scope = moment_scope(moment);
 	struct node_list silent = { 0 }, locked = { 0 };
-	int64_t unplanned = 0, mirrored = 0;
+	int64_t unplanned = 0, mirrored = 0, unsupported = 0;
 
 	result_empty(result, SILENT_NODES);
 	result_empty(result, LOCKED_NODES);
@@ -382,6 +383,7 @@ static void fill_ports(struct result *result, const struct status *status)
 			is_silent |= port.status == STATUS_SILENT;
 			is_locked |= port.status == STATUS_LOCKED;
 			unplanned += port.status == STATUS_UNPLANNED;
+			unsupported += port.status == STATUS_UNSUPPORTED && !port_is_plane(moment->fabric, j);
 			mirrored += port.status == STATUS_MIRRORED;
 		}
 		if (is_silent)
@@ -395,11 +397,11 @@ static void fill_ports(struct result *result, const struct status *status)
 	end_list(result, LOCKED_NODES, &locked, STYLE_WARNING);
 	result_integer(result, UNPLANNED, unplanned);
 	result_integer(result, MIRRORED, mirrored);
-	if (!unplanned && !mirrored)
+	if (!unplanned && !mirrored && !unsupported)
 		return;
 	result_showf(result, NOT_POLLED, STYLE_PLAIN,
 		     "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their switch "
-		     "ports", unplanned + mirrored, mirrored);
+		     "ports", unplanned + mirrored + unsupported, mirrored);
 }
 
 static void fill_fabric(struct result *result, const struct fabric_summary *summary, const struct shape *shape)

@@ -177,8 +177,11 @@ static int read_sums(struct reader *reader, struct reading_errors *reading, stru
 	return code < 0 || range.after == range.until ? code : reader_history(reader, &query, &consumer, err);
 }
 
-/* As `ibwire errors`: what a port counted that was not read in all of the window, or has left the fabric, is more. */
-static int mark_cut(struct reader *reader, struct error_sums *sums, struct error *err)
+/*
+ * As `ibwire errors`: what a port counted is more if a counter was reset, also in a sweep without an increase, or if it
+ * was not read in all of the window, or has left the fabric.
+ */
+static int mark_bounds(struct reader *reader, struct error_sums *sums, struct error *err)
 {
 	const struct snapshot_query query = { .at_us = sums->until_us, .window_us = sums->until_us - sums->since_us };
 	struct snapshot *snapshot;
@@ -189,9 +192,10 @@ static int mark_cut(struct reader *reader, struct error_sums *sums, struct error
 	for (size_t i = 0; i < sums->count; i++) {
 		struct error_sum *sum = &sums->sums[i];
 		uint32_t port = fabric_find_port(snapshot->fabric, sum->node_guid, sum->port);
+		const struct delta *delta = port == FABRIC_NONE ? NULL : &snapshot->rows[port].sum;
 
-		sum->at_least |= port == FABRIC_NONE || port_is_cut(snapshot, port, &snapshot->rows[port].sum,
-								     snapshot_covered_us(snapshot));
+		sum->at_least |= !delta || (delta_lower_bounds(delta) & COUNTER_ERROR_SUM_SET) ||
+				 port_is_cut(snapshot, port, delta, snapshot_covered_us(snapshot));
 	}
 	snapshot_destroy(snapshot);
 	return 0;
@@ -212,7 +216,7 @@ int error_sums_read(struct reader *reader, int64_t since_us, int64_t until_us, i
 	if (code == 0 && reading.failed)
 		code = err_nomem(err);
 	if (code == 0)
-		code = mark_cut(reader, ret, err);
+		code = mark_bounds(reader, ret, err);
 	if (code < 0) {
 		error_sums_done(ret);
 		return code;
