@@ -54,6 +54,18 @@ static void unit_test_add(int line, struct CMUnitTest test)
 /* With functions that run before and after it, which may set *state. */
 #define TEST_WITH(name, setup, teardown) UNIT_TEST_FUNCTION(name, setup, teardown, state)
 
+/* With a fixture of its own, @fix of type @type, that is created and destroyed around it. */
+#define TEST_OF(name, type, create, destroy) \
+	static void name##_of(type *fix); \
+	TEST(name) \
+	{ \
+		type *own = create; \
+\
+		name##_of(own); \
+		destroy(own); \
+	} \
+	static void name##_of(type *fix)
+
 #ifdef UNIT_TEST_SETUP
 int UNIT_TEST_SETUP(void **state);
 #else

@@ -171,15 +171,7 @@ static void fixture_destroy(struct fixture *fix)
 
 /* A test with a fixture of its own, `fix`, that has these settings. */
 #define RELAY_TEST(name, settings) \
-	static void name##_with(struct fixture *fix); \
-	TEST(name) \
-	{ \
-		struct fixture *own = fixture_create(settings); \
-\
-		name##_with(own); \
-		fixture_destroy(own); \
-	} \
-	static void name##_with(struct fixture *fix)
+	TEST_OF(name, struct fixture, fixture_create(settings), fixture_destroy)
 
 /* The HCA is the only node with this setting. */
 static void set_hca(struct fixture *fix, const char *key)

@@ -73,15 +73,7 @@ static void fixture_destroy(struct fixture *fix)
 
 /* A test with a fixture of its own, `fix`, that has these settings. */
 #define RESPONDER_TEST(name, settings) \
-	static void name##_with(struct fixture *fix); \
-	TEST(name) \
-	{ \
-		struct fixture *own = fixture_create(settings); \
-\
-		name##_with(own); \
-		fixture_destroy(own); \
-	} \
-	static void name##_with(struct fixture *fix)
+	TEST_OF(name, struct fixture, fixture_create(settings), fixture_destroy)
 
 /* Emulates ibsim: it writes 64 bytes of an attribute and leaves the others unchanged. Source: sim_mad.c. */
 static void ibsim(struct fixture *fix, uint8_t *mad)
