@@ -72,9 +72,9 @@ def real_alertmanager(webhook):
     """Return: its process and URL."""
     page = read_file(os.environ["IBWIRE_SRCDIR"] + "/docs/alerting.md")
     config = re.search(r"^```yaml\n(route:.*?)^```", page, re.DOTALL | re.MULTILINE).group(1)
-    config = config.replace("route:\n", "route:\n  group_wait: 1s\n  group_interval: 1s\n", 1)
-    config = re.sub(r"^receivers:\n(^[- ].*\n)*", "", config, flags=re.MULTILINE)
-    config += f"receivers:\n- name: operators\n  webhook_configs:\n  - url: {webhook.url}\n"
+    for old, new in ("group_wait: 10s", "group_wait: 1s"), ("group_interval: 1m", "group_interval: 1s"):
+        config = config.replace(old, new)
+    config = re.sub(r"url: http\S+", f"url: {webhook.url}", config)
     with open("alertmanager.yml", "w", encoding="ascii") as file:
         file.write(config)
     port = free_port()
