@@ -107,7 +107,8 @@ TEST(nodes_that_refuse_queries)
 		{ "that responds again", "refuse leaf1; wait 40; accept leaf1; wait 120",
 		  "node-silent warning leaf1 closed" },
 		{ "a switch from the start", "cold; refuse spine0; wait 100", "node-silent info spine0" },
-		{ "a restart of the collector", "refuse leaf1; wait 40; restart; wait 400", "node-silent warning leaf1" },
+		{ "a restart of the collector", "refuse leaf1; wait 40; restart; wait 400",
+		  "node-silent warning leaf1" },
 		{ "an HCA", "refuse h3.1; wait 40", "node-silent warning h3 mlx5_1" },
 		{ "HCAs from the start", "cold; refuse h3; refuse h4; refuse h5; wait 100", "" });
 }

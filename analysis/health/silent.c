@@ -404,10 +404,11 @@ static void report_refusing(struct health *health)
 		health_set_add_links(&ports, node);
 		health_list_set(open, &ports);
 		health_text(open, "the performance agent of %s " TENSE("refuses", "refused") " queries of %u port%s; "
-			    "their traffic " TENSE("is", "was") " known from the other ends of their links, their errors "
-			    TENSE("are", "were") " unknown", node->name, node->refused, text_plural(node->refused));
-		open->finding.advice = "check the firmware and the management of this node (perfquery LID), and whether "
-				       "performance management is disabled on it";
+			    "their traffic " TENSE("is", "was") " known from the other ends of their links, their "
+			    "errors " TENSE("are", "were") " unknown", node->name, node->refused,
+			    text_plural(node->refused));
+		open->finding.advice = "check the firmware and the management of this node (perfquery LID), and "
+				       "whether performance management is disabled on it";
 		health_number(open, "ports_refused", node->refused);
 	}
 }
