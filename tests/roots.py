@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""A minimal Debian in a folder (debootstrap), for the tests of packages and platforms."""
+"""A minimal Debian or Ubuntu in a folder (debootstrap), for the tests of packages and platforms."""
 import glob
 import os
 import re
@@ -7,6 +7,9 @@ import shutil
 import tempfile
 
 from lib import run, skip_all
+
+UBUNTU = "http://archive.ubuntu.com/ubuntu"
+UBUNTU_SUITES = "jammy",
 
 
 def sources():
@@ -25,7 +28,7 @@ def sources():
 
 
 class Root:
-    """A minimal Debian of a suite in a folder, which is removed in the end. Needs root and debootstrap."""
+    """A minimal Debian or Ubuntu of a suite in a folder, which is removed in the end. Needs root and debootstrap."""
 
     def __init__(self, suite="bookworm"):
         self.suite = suite
@@ -33,8 +36,11 @@ class Root:
         os.chmod(self.path, 0o755)  # users of services enter it
 
     def __enter__(self):
-        files, uri = sources()
-        run("debootstrap", "--variant=minbase", self.suite, self.path, uri, timeout=600)
+        if self.suite in UBUNTU_SUITES:
+            files, uri, components = [], UBUNTU, "main,universe"
+        else:
+            (files, uri), components = sources(), "main"
+        run("debootstrap", "--variant=minbase", "--components=" + components, self.suite, self.path, uri, timeout=1200)
         # Of another suite, the packages of debootstrap's own list of sources are enough.
         for name in ["/etc/resolv.conf", "/etc/hosts", *(files if self.suite == "bookworm" else [])]:
             shutil.copy(name, self.path + name)
