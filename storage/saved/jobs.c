@@ -190,8 +190,9 @@ static int find_number(sqlite3 *db, const char *cluster, const char *id, int64_t
 		result = db_prepare(db, "SELECT number FROM job WHERE id = ?1 AND (cluster = ?2 OR cluster IS NULL)"
 				    " ORDER BY cluster IS NULL, number DESC LIMIT 1", &find, err);
 	else
+		/* HAVING without GROUP BY needs SQLite 3.39. */
 		result = db_prepare(db, "SELECT max(number), min(cluster), max(cluster) FROM job WHERE id = ?1"
-				    " HAVING max(number) NOT NULL", &find, err);
+				    " GROUP BY id", &find, err);
 	if (result < 0)
 		return result;
 	sqlite3_bind_text(find, 1, id, -1, SQLITE_STATIC);
