@@ -133,7 +133,8 @@ const char *format_percent(struct measure percent, char *ret, size_t size)
 {
 	if (isnan(percent.value))
 		snprintf(ret, size, "-");
-	else if (measure_is_at_least(percent))
+	/* There is no more than 100 %. */
+	else if (measure_is_at_least(percent) && percent.value < 100)
 		snprintf(ret, size, "%.0f%%+", floor(percent.value));
 	else
 		snprintf(ret, size, percent.value < 9.95 ? "%.1f%%" : "%.0f%%", percent.value);

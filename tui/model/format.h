@@ -60,7 +60,7 @@ const char *format_bar(struct measure percent, unsigned columns, bool unicode, c
  */
 const char *format_rate(struct measure bytes_per_s, unsigned columns, char *ret, size_t size);
 
-/* format_percent - "7.3%", "97%", "97%+" for a lower bound; "-" if unknown. */
+/* format_percent - "7.3%", "97%", "97%+" for a lower bound below 100 %; "-" if unknown. */
 const char *format_percent(struct measure percent, char *ret, size_t size);
 
 /* format_count - "4,096"; below 7 columns "97k", "1.2M". */
