@@ -20,7 +20,7 @@ from lib import SRCDIR, Tap, read_file
 SUFFIXES = ("", ".c", ".h", ".py", ".sh", ".in")
 CHECKED = re.compile(r"\.(md|[ch1-8]|py|sh|am)$")
 PLANTED = ("tests/includes_test.sh", "tests/paths_test.py")
-BUILT = ("dist/ibwire", "dist/ibwire-push", "tests/heap_watch.so")
+BUILT = ("dist/ibwire", "dist/ibwire-metrics", "dist/ibwire-push", "tests/heap_watch.so")
 NAME = r"(?:[\w*.-]|\[[a-z]+\]|\{[\w,.]+\})"
 
 

@@ -94,6 +94,19 @@ none "every test in SECURITY.md exists" "$(
 		esac
 	done)"
 
+# .clang-format is for changed lines; the code was written without it (4.3 % of its lines, with clang-format 14).
+if command -v clang-format >/dev/null; then
+	# shellcheck disable=SC2086
+	differ=$(clang-format --style=file $code >"$TMPDIR/formatted" && cat $code | diff - "$TMPDIR/formatted" | grep -c '^<')
+	# shellcheck disable=SC2086
+	lines=$(cat $code | wc -l)
+	equal "clang-format would change at most 5 % of the lines" "${differ:-none of $lines} $((${differ:-$lines} * 20 <= lines))" \
+		"$differ 1"
+else
+	skip "clang-format would change at most 5 % of the lines" "clang-format is not installed"
+fi
+equal ".clang-format and .editorconfig agree" "$(sed -n 's/^UseTab: Always/tab/p; s/^TabWidth: //p; s/^ColumnLimit: //p' .clang-format)" \
+	"$(sed -n '/^\[{\*\.c,/,/^$/s/^\(indent_style\|tab_width\) = //p; s/^max_line_length = //p' .editorconfig)"
 if command -v shellcheck >/dev/null; then
 	# shellcheck disable=SC2086
 	succeeds "shellcheck is content" shellcheck -x --source-path=. $scripts tests/lib.sh
