@@ -309,15 +309,20 @@ void topology_fold(struct text *text, const struct topology *topology, const uin
 /* Are two switches of a tier similar? */
 struct kind {
 	uint32_t hosts, aggregation, routers, up, up_active, up_built, down;
-	int32_t over; /* oversubscription in hundredths, as shown; -1: unknown */
+	int32_t over, over_now; /* oversubscription as built and now, in hundredths, as shown; -1: unknown */
 };
+
+static int32_t hundredths(double over)
+{
+	return isnan(over) || over > 1e6 ? -1 : (int32_t)nearbyint(100 * over);
+}
 
 static struct kind kind_of(const struct topology *topology, uint32_t node)
 {
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
-	double over = shape_oversubscription(shape, node, true);
-	struct kind kind = { .over = isnan(over) || over > 1e6 ? -1 : (int32_t)nearbyint(100 * over) };
+	struct kind kind = { .over = hundredths(shape_oversubscription(shape, node, false)),
+			     .over_now = hundredths(shape_oversubscription(shape, node, true)) };
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		const struct port *port = &topology->fabric->ports[i];
@@ -360,6 +365,8 @@ static void append_kind(struct text *text, const struct kind *kind)
 		text_appendf(text, " (%u not active)", kind->up - kind->up_active);
 	if (kind->over >= 0)
 		text_appendf(text, "  %d.%02d:1", kind->over / 100, kind->over % 100);
+	if (kind->over_now >= 0 && kind->over_now != kind->over)
+		text_appendf(text, " (now %d.%02d:1)", kind->over_now / 100, kind->over_now % 100);
 	text_append(text, "\n");
 }
 
