@@ -18,8 +18,7 @@ struct page_mark;
 /* One series: a port, or the sum of several. */
 struct history_subject {
 	char *name;               /* displayed name, sanitised */
-	struct history_port *ports;
-	uint32_t *indices;        /* parallel: index in the moment's fabric, or FABRIC_NONE */
+	uint32_t *ports;          /* indices in the moment's fabric */
 	size_t port_count;
 	bool single;              /* a single port, not a sum */
 };
@@ -31,8 +30,14 @@ struct history_window {
 	struct history_damage damage; /* found while reading */
 };
 
-/* history_metric_port - the metric input of a port; FABRIC_NONE: empty. */
+/*
+ * history_metric_port - the metric input of a port
+ * history_subject_read - reader_history_series() of the ports of a subject
+ * @query:  without ports
+ */
 struct metric_port history_metric_port(const struct moment *moment, uint32_t index);
+int history_subject_read(const struct moment *moment, const struct history_subject *subject,
+			 struct history_series *query, struct error *err);
 
 /*
  * history_window_find - set the range. In a new database the window begins with its first sweep.

@@ -30,16 +30,33 @@ static const struct figure {
 
 struct metric_port history_metric_port(const struct moment *moment, uint32_t index)
 {
-	const struct fabric *fabric = moment->fabric;
-	const struct port *port;
+	const struct port *port = &moment->fabric->ports[index];
 
-	if (index == FABRIC_NONE)
-		return (struct metric_port){ 0 };
-	port = &fabric->ports[index];
 	return (struct metric_port){
-		.node = &fabric->nodes[port->node], .port = port,
+		.node = &moment->fabric->nodes[port->node], .port = port,
 		.caps = moment->snapshot->caps ? &moment->snapshot->caps[port->node] : NULL,
 	};
+}
+
+int history_subject_read(const struct moment *moment, const struct history_subject *subject,
+			 struct history_series *query, struct error *err)
+{
+	struct history_port *ports = calloc(subject->port_count + 1, sizeof(*ports));
+	struct metric_port *metric_ports = calloc(subject->port_count + 1, sizeof(*metric_ports));
+	int code = ports && metric_ports ? 0 : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < subject->port_count; i++) {
+		metric_ports[i] = history_metric_port(moment, subject->ports[i]);
+		ports[i] = history_port_of(moment->fabric, subject->ports[i]);
+	}
+	query->ports = ports;
+	query->metric_ports = metric_ports;
+	query->port_count = subject->port_count;
+	if (code == 0)
+		code = reader_history_series(moment->reader, query, err);
+	free(ports);
+	free(metric_ports);
+	return code;
 }
 
 int history_window_find(struct history_window *window, struct error *err)
@@ -58,16 +75,12 @@ static int read_subject(struct history_window *window, const struct history_subj
 			struct series *ret, struct error *err)
 {
 	struct series *all[METRICS];
-	struct metric_port *ports = calloc(subject->port_count + 1, sizeof(*ports));
 	struct history_series query = {
-		.range = &window->range, .longest_us = step_us / 2, .ports = subject->ports, .metric_ports = ports,
-		.port_count = subject->port_count, .series = all, .series_count = METRICS,
+		.range = &window->range, .longest_us = step_us / 2, .series = all, .series_count = METRICS,
 		.damage = &window->damage,
 	};
-	int code = ports ? 0 : err_nomem(err);
+	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < subject->port_count; i++)
-		ports[i] = history_metric_port(window->moment, subject->indices[i]);
 	for (int i = 0; code == 0 && i < METRICS; i++) {
 		struct metric metric;
 
@@ -76,10 +89,7 @@ static int read_subject(struct history_window *window, const struct history_subj
 		code = series_init(&ret[i], &metric, subject->port_count, window->since_us, window->until_us, step_us,
 				   when_zone_us(window->until_us), err);
 	}
-	if (code == 0)
-		code = reader_history_series(window->moment->reader, &query, err);
-	free(ports);
-	return code;
+	return code < 0 ? code : history_subject_read(window->moment, subject, &query, err);
 }
 
 static void add_figure(const struct history_window *window, const struct figure *figure,

@@ -206,15 +206,11 @@ static int sum_window(struct report *report, const struct history_port *ports, i
 
 static int sum_windows(struct report *report, struct error *err)
 {
-	const struct fabric *fabric = report->moment->fabric;
 	struct history_port *ports = calloc(report->port_count + 1, sizeof(*ports));
 	int code = ports ? 0 : err_nomem(err);
 
-	for (size_t i = 0; code == 0 && i < report->port_count; i++) {
-		const struct port *port = &fabric->ports[report->ports[i]];
-
-		ports[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
-	}
+	for (size_t i = 0; code == 0 && i < report->port_count; i++)
+		ports[i] = history_port_of(report->moment->fabric, report->ports[i]);
 	for (int i = 0; code == 0 && i < REPORT_WINDOWS; i++)
 		code = sum_window(report, ports, i, err);
 	free(ports);
@@ -436,22 +432,15 @@ static void put_events(struct result *result, const void *ctx)
 static bool fill_subject(const struct report *report, size_t first, size_t count, struct page *page,
 			 struct history_subject *ret)
 {
-	const struct fabric *fabric = report->moment->fabric;
 	char name[PORT_NAME_SIZE], *shown = page_alloc(page, sizeof(name), 1);
 
 	*ret = (struct history_subject){ .name = shown, .port_count = count, .single = !report->of_node,
-				 .ports = page_alloc(page, count, sizeof(*ret->ports)),
-				 .indices = page_alloc(page, count, sizeof(*ret->indices)) };
-	if (!shown || !ret->ports || !ret->indices)
+				 .ports = page_alloc(page, count, sizeof(*ret->ports)) };
+	if (!shown || !ret->ports)
 		return false;
-	order_port_name(&report->moment->names_shown, fabric, report->ports[first], name);
+	order_port_name(&report->moment->names_shown, report->moment->fabric, report->ports[first], name);
 	snprintf(shown, sizeof(name), "%s", report->of_node ? subject_name(report) : name);
-	for (size_t i = 0; i < count; i++) {
-		const struct port *port = &fabric->ports[report->ports[first + i]];
-
-		ret->indices[i] = report->ports[first + i];
-		ret->ports[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
-	}
+	memcpy(ret->ports, &report->ports[first], count * sizeof(*ret->ports));
 	return true;
 }
 

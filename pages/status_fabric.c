@@ -421,16 +421,10 @@ static int add_loads(struct status *status, struct page *page, struct error *err
 static bool fill_subject(const struct fabric *fabric, enum node_type type, struct history_subject *ret)
 {
 	ret->ports = calloc(fabric->port_count + 1, sizeof(*ret->ports));
-	ret->indices = calloc(fabric->port_count + 1, sizeof(*ret->indices));
-	for (uint32_t i = 0; ret->ports && ret->indices && i < fabric->port_count; i++) {
-		const struct node *node = &fabric->nodes[fabric->ports[i].node];
-
-		if (node->type != type || !port_is_pollable(fabric, &fabric->ports[i]))
-			continue;
-		ret->indices[ret->port_count] = i;
-		ret->ports[ret->port_count++] = (struct history_port){ node->guid, fabric->ports[i].num };
-	}
-	return ret->ports && ret->indices;
+	for (uint32_t i = 0; ret->ports && i < fabric->port_count; i++)
+		if (fabric->nodes[fabric->ports[i].node].type == type && port_is_pollable(fabric, &fabric->ports[i]))
+			ret->ports[ret->port_count++] = i;
+	return ret->ports;
 }
 
 static int add_trend(struct status *status, struct page *page, struct error *err)
@@ -451,10 +445,8 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 		page_close(page);
 	}
 	status->damage = window.damage;
-	for (size_t i = 0; i < 2; i++) {
-		free(items[i].ports);
-		free(items[i].indices);
-	}
+	free(items[0].ports);
+	free(items[1].ports);
 	return code;
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "analysis/delta.h"
+#include "fabric/fabric.h"
 
 struct balance_load;
 struct error;
@@ -33,6 +34,13 @@ struct history_port {
 	uint64_t node_guid;
 	uint8_t num;
 };
+
+static inline struct history_port history_port_of(const struct fabric *fabric, uint32_t index)
+{
+	const struct port *port = &fabric->ports[index];
+
+	return (struct history_port){ fabric->nodes[port->node].guid, port->num };
+}
 
 /* The sweeps of a window. */
 struct history_range {

@@ -72,8 +72,7 @@ static struct history_subject *begin_subject(struct subjects *subjects, const st
 		return NULL;
 	subject->single = single;
 	subject->ports = calloc(most, sizeof(*subject->ports));
-	subject->indices = calloc(most, sizeof(*subject->indices));
-	return subject->ports && subject->indices ? subject : NULL;
+	return subject->ports ? subject : NULL;
 }
 
 /* Add the marked ports as one subject, or one subject per port with @each. */
@@ -86,18 +85,13 @@ static int add_ports(struct subjects *subjects, const struct history *history, b
 	size_t count = count_marked(fabric, marked, &ignored);
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
-
 		if (!marked[i])
 			continue;
 		if (!subject || each)
 			subject = begin_subject(subjects, history, name, each || count == 1, i, each ? 1 : count);
 		if (!subject)
 			return err_nomem(err);
-		subject->indices[subject->port_count] = i;
-		subject->ports[subject->port_count++] = (struct history_port){
-			fabric->nodes[port->node].guid, port->num,
-		};
+		subject->ports[subject->port_count++] = i;
 	}
 	return 0;
 }
@@ -139,7 +133,6 @@ static void subjects_done(struct subjects *subjects)
 	for (size_t i = 0; i < subjects->count; i++) {
 		free(subjects->items[i].name);
 		free(subjects->items[i].ports);
-		free(subjects->items[i].indices);
 	}
 	free(subjects->items);
 	memset(subjects, 0, sizeof(*subjects));
@@ -295,8 +288,8 @@ int history_nothing(const struct history *history, const struct history_subject 
 		return err_set(err, ERR_IO,
 			       "samples of %s between %s and %s are unreadable: the database is damaged; see: "
 			       "ibwire db check", subject ? subject->name : "these ports", since, until);
-	if (subject && subject->single && subject->indices) {
-		const struct port_row *row = &history->moment.snapshot->rows[subject->indices[0]];
+	if (subject && subject->single && subject->ports) {
+		const struct port_row *row = &history->moment.snapshot->rows[subject->ports[0]];
 
 		return err_set(err, ERR_UNAVAILABLE, "%s was not read between %s and %s (at the end: %s)",
 			       subject->name, since, until, sample_status_name(row->status));

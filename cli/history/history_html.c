@@ -24,13 +24,18 @@ struct events {
 	const struct subjects *subjects;
 };
 
-static bool is_of(const struct subjects *subjects, uint64_t guid, uint8_t num)
+static bool is_of(const struct events *events, uint64_t guid, uint8_t num)
 {
+	const struct fabric *fabric = events->history->moment.fabric;
+	const struct subjects *subjects = events->subjects;
+
 	for (size_t i = 0; guid && i < subjects->count; i++)
-		for (size_t j = 0; j < subjects->items[i].port_count; j++)
-			if (subjects->items[i].ports[j].node_guid == guid &&
-			    (!num || subjects->items[i].ports[j].num == num))
+		for (size_t j = 0; j < subjects->items[i].port_count; j++) {
+			const struct port *port = &fabric->ports[subjects->items[i].ports[j]];
+
+			if (fabric->nodes[port->node].guid == guid && (!num || port->num == num))
 				return true;
+		}
 	return false;
 }
 
@@ -38,8 +43,8 @@ static bool is_shown(const void *ctx, const struct event *event)
 {
 	const struct events *events = ctx;
 
-	return !events->history->options.argc || is_of(events->subjects, event->node_guid, event->port) ||
-	       is_of(events->subjects, event->peer_guid, event->peer_port);
+	return !events->history->options.argc || is_of(events, event->node_guid, event->port) ||
+	       is_of(events, event->peer_guid, event->peer_port);
 }
 
 static const struct column_source event_sources[] = { { .columns = event_columns } };

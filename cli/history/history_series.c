@@ -45,7 +45,6 @@ static const struct column point_columns[COLUMN_COUNT] = {
 struct reading_one {
 	struct history *history;
 	const struct history_subject *subject;
-	struct metric_port *ports; /* parallel to the subject's ports */
 	struct series fine[HISTORY_METRICS_MOST], coarse[HISTORY_METRICS_MOST];
 	bool coarse_too;           /* else a table has one row per point */
 	size_t pieces[HISTORY_SOURCE_COUNT];
@@ -74,11 +73,6 @@ static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, 
 	int code = 0;
 
 	one->coarse_too = history->options.format == RESULT_TABLE && coarse_us != fine_us;
-	one->ports = calloc(one->subject->port_count, sizeof(*one->ports));
-	if (!one->ports)
-		return err_nomem(err);
-	for (size_t i = 0; i < one->subject->port_count; i++)
-		one->ports[i] = history_metric_port(&history->moment, one->subject->indices[i]);
 	for (size_t i = 0; code == 0 && i < history->metric_count; i++) {
 		code = series_init(&one->fine[i], &history->metrics[i], one->subject->port_count, history->since_us,
 				   history->until_us, fine_us, zone_us, err);
@@ -95,7 +89,6 @@ static void done(struct reading_one *one)
 		series_done(&one->fine[i]);
 		series_done(&one->coarse[i]);
 	}
-	free(one->ports);
 }
 
 static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
@@ -103,20 +96,17 @@ static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us,
 	struct history *history = one->history;
 	struct series *all[2 * HISTORY_METRICS_MOST];
 	struct history_series query = {
-		.range = &history->range, .longest_us = fine_us / 2,
-		.ports = one->subject->ports, .port_count = one->subject->port_count,
-		.series = all, .damage = &history->damage,
+		.range = &history->range, .longest_us = fine_us / 2, .series = all, .damage = &history->damage,
 	};
 	int code = prepare(one, fine_us, coarse_us, err);
 
-	query.metric_ports = one->ports;
 	for (size_t i = 0; i < history->metric_count; i++) {
 		all[query.series_count++] = &one->fine[i];
 		if (one->coarse_too)
 			all[query.series_count++] = &one->coarse[i];
 	}
 	if (code == 0)
-		code = reader_history_series(history->moment.reader, &query, err);
+		code = history_subject_read(&history->moment, one->subject, &query, err);
 	memcpy(one->pieces, query.pieces, sizeof(one->pieces));
 	one->any = query.any;
 	return code;
@@ -140,7 +130,7 @@ static void put_subject(struct result *result, const struct history *history, co
 {
 	result_text(result, SUBJECT, subject->name);
 	if (subject->single)
-		cells_port(result, NODE_GUID, history->moment.fabric, subject->indices[0]);
+		cells_port(result, NODE_GUID, history->moment.fabric, subject->ports[0]);
 	result_text(result, COUNTER, metric->key);
 	result_text(result, UNIT, metric->unit);
 }

@@ -198,11 +198,11 @@ static int64_t collect_ports(const struct history *history, const struct subject
 		const struct history_subject *subject = &subjects->items[s];
 
 		for (size_t i = 0; i < subject->port_count; i++) {
-			if (seen[subject->indices[i]])
+			if (seen[subject->ports[i]])
 				continue;
-			seen[subject->indices[i]] = true;
-			(*ret_rows)[count].index = subject->indices[i];
-			(*ret_ports)[count++] = subject->ports[i];
+			seen[subject->ports[i]] = true;
+			(*ret_rows)[count].index = subject->ports[i];
+			(*ret_ports)[count++] = history_port_of(history->moment.fabric, subject->ports[i]);
 		}
 	}
 	free(seen);

@@ -143,7 +143,7 @@ static int read_history(struct job_work *work, struct error *err)
 	int code = ports && sums ? 0 : err_nomem(err);
 
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
-		ports[i] = (struct history_port){ fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num };
+		ports[i] = history_port_of(fabric, i);
 	if (code == 0)
 		code = reader_history_sums(work->reader, &query, sums, err);
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {

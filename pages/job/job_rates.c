@@ -58,13 +58,12 @@ static int list_ports(struct rates *rates, struct error *err)
 		bool is_host = i < report->port_count;
 		uint32_t p = is_host ? report->ports[i].port : report->uplinks[i - report->port_count].port;
 		bool mirrored = is_host && report->ports[i].mirrored;
-		const struct port *port = &fabric->ports[mirrored ? fabric->ports[p].peer : p];
 
 		/* Both directions of a group have the same ports. */
 		if (!is_host && rates->count && rates->work->step[p].unknown)
 			continue;
 		rates->work->step[p].unknown = !is_host;
-		rates->ports[rates->count] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+		rates->ports[rates->count] = history_port_of(fabric, mirrored ? fabric->ports[p].peer : p);
 		rates->mirrored[rates->count] = mirrored;
 		rates->index[rates->count++] = p;
 	}

@@ -95,7 +95,7 @@ static void add_member(struct members *members, const struct snapshot *shown, ui
 
 	if (members->count == sizeof(members->ports) / sizeof(*members->ports))
 		return;
-	members->ports[members->count] = (struct history_port){ node->guid, port->num };
+	members->ports[members->count] = history_port_of(shown->fabric, index);
 	members->metric_ports[members->count++] =
 		(struct metric_port){ node, port, shown->caps ? &shown->caps[port->node] : NULL };
 }
