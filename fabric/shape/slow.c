@@ -296,13 +296,15 @@ static int judge_link(struct shape_build *build, const struct usual *usual, cons
 	const uint32_t ends[2] = { index, fabric->ports[index].peer };
 	const struct port *a = &fabric->ports[ends[0]], *b = &fabric->ports[ends[1]];
 	uint64_t rate = shape_link_rate(fabric, index), expected = rate, supported = ports_best_rate(a, b, true);
+	uint64_t faster = port_rate_bits_per_s(port_rate_bits_per_s(a) > rate ? a : b);
 	enum link_verdict verdict = LINK_NOT_DEGRADED;
 
 	if (rate)
 		verdict = judge_ends(a, b, rate, usual_of_class(&classes[link_class(build, index)]), &expected);
-	if (rate && !supported && verdict == LINK_NOT_DEGRADED && port_rate_bits_per_s(a) != port_rate_bits_per_s(b)) {
+	/* The rate of an end can be unknown: then no end is faster. */
+	if (rate && !supported && verdict == LINK_NOT_DEGRADED && faster > rate) {
 		verdict = a->width != b->width ? LINK_NARROW : LINK_SLOW;
-		expected = port_rate_bits_per_s(port_rate_bits_per_s(a) > rate ? a : b);
+		expected = faster;
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		uint8_t way = ports[ends[i]].way;
