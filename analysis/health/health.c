@@ -507,7 +507,7 @@ static void keep_worst(struct health_open_finding *open)
 	bool of_window = finding_is_of_window(finding->kind);
 	double magnitude = !of_window ? extent_of(finding) : number ? number->value : 0;
 
-	if ((of_window ? !number : !magnitude) ||
+	if ((of_window ? !number : !(magnitude > 0)) ||
 	    (*open->worst.past && (magnitude < open->worst.magnitude ||
 				   (of_window && magnitude <= open->worst.magnitude))))
 		return;
