@@ -27,9 +27,6 @@
 /* Sentences of the verdict in text without --all; hosts that are all listed in HTML. */
 enum { LINES_MOST = 8, HOSTS_SHOWN = 16 };
 
-/* Below this coefficient of variation the lowest and the highest member are not named. */
-#define EVEN 0.005
-
 struct job_part *job_part_of(struct page *page, const struct job_report *report, bool all)
 {
 	struct job_part *part = page_alloc(page, 1, sizeof(*part));
