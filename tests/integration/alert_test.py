@@ -280,6 +280,24 @@ class Stale:
                                              "1s"], stdin=subprocess.DEVNULL, stderr=log)
         wait_for(lambda: self.manager.notified)
 
+    def start_without(self):
+        """Another sender, which has never read the database; Alertmanager has an alert of an earlier one."""
+        end(self.process)
+        self.age(3600)
+        self.move(self.path, self.path + ".away")
+        self.manager.notified = self.manager.notified[-1:]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen([IBWIRE, "alert", "--db", self.path, "--alertmanager", self.manager.url],
+                                            stdin=subprocess.DEVNULL, stderr=log)
+        for key in self.manager.alerts:
+            self.manager.alerts[key] = time.time() + 300
+
+    @staticmethod
+    def move(path, to):
+        for suffix in ("-wal", "-shm", ""):
+            if os.path.exists(path + suffix):
+                os.rename(path + suffix, to + suffix)
+
     def age(self, age_s):
         connection = sqlite3.connect(self.path, timeout=20)
         connection.execute("UPDATE sweep SET wall_us = wall_us + ? - (SELECT max(wall_us) FROM sweep)",
@@ -389,15 +407,15 @@ def tls():
 
 
 with tap.part("stale"):
-    stale, gone = Stale("stale.db"), Stale("gone.db")
+    stale, gone, never = Stale("stale.db"), Stale("gone.db"), Stale("never.db")
     stale.age(3600)
     stale.begin()
-    for suffix in ("", "-wal", "-shm"):
-        if os.path.exists(gone.path + suffix):
-            os.rename(gone.path + suffix, gone.path + ".away" + suffix)
+    gone.move(gone.path, gone.path + ".away")
     with open(gone.path, "wb") as empty:
         empty.write(b"x" * 8192)
     gone.begin()
+    never.start_without()
+    never.begin()
 for part in (while_open, lambda: restarts(200), lambda: restarts(501), refusals, database_fails, reloads):
     with tap.part(getattr(part, "__name__", "part")):
         part()
@@ -410,8 +428,10 @@ with tap.part("sweeps-stale"):
     stale.ends("a sweep is stored")
     unread = gone.check("gone.db")
     tap.contains("with the reason", unread["annotations"]["summary"], "is not an ibwire database")
-    for suffix in ("-wal", "-shm", ""):
-        if os.path.exists(gone.path + ".away" + suffix):
-            os.rename(gone.path + ".away" + suffix, gone.path + suffix)
+    gone.move(gone.path + ".away", gone.path)
     gone.ends("the database is back")
+    never.check("there is no database")
+    never.move(never.path + ".away", never.path)
+    never.age(0)
+    never.ends("there is a database")
 tap.done()
