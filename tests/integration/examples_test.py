@@ -78,6 +78,7 @@ NOT_RUN = {
     "mpirun ...": "stands for anybody's job",
     "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
     "ibwire alert --alertmanager http://127.0.0.1:9093 --label fabric=a --once": "see alert_test.py",
+    "ibwire alert --alertmanager http://127.0.0.1:9093 --once": "see alert_test.py",
     "ibwire metrics --listen 10.0.0.5:9683 --web-config /etc/ibwire/web.yml": "runs until it is stopped: see metrics_test.py",
 }
 # Programs that an example hands something to, and that a test shall not run.
