@@ -95,7 +95,8 @@ struct job_uplink {
 	uint32_t port;             /* index into the fabric's ports */
 	struct measure bytes;      /* sent (BALANCE_XMIT) or received in the group's direction */
 	double part[JOB_PARTS];    /* bytes per second */
-	struct balance_member member; /* shares over the job */
+	struct balance_member member; /* over the job */
+	struct measure share;      /* balance_share() of it, 0..1 */
 };
 
 /* Uplinks of a switch that hosts of the job are on, or above such a switch, in one direction. */

@@ -93,7 +93,7 @@ static void put_group(const struct job_report *report, struct result *result, co
 		const struct job_uplink *hottest = &report->uplinks[group->first + group->hottest];
 
 		result_integer(result, HOTTEST, report->fabric->ports[hottest->port].num);
-		result_real(result, MEASURED, 100 * hottest->member.measured);
+		result_measure(result, MEASURED, measure_scale(hottest->share, 100));
 		result_real(result, PREDICTED, 100 * hottest->member.predicted);
 		result_real(result, DESTINATIONS, 100 * hottest->member.destinations);
 	}
@@ -218,7 +218,7 @@ static void put_uplink(const struct job_report *report, struct result *result, c
 	put_bytes(result, UP_BYTES, uplink->bytes);
 	result_bool(result, UP_SHARED, group->shared);
 	result_real(result, UP_UTILIZATION, 100 * uplink->member.utilization);
-	result_real(result, UP_MEASURED, 100 * uplink->member.measured);
+	result_measure(result, UP_MEASURED, measure_scale(uplink->share, 100));
 	result_real(result, UP_PREDICTED, 100 * uplink->member.predicted);
 	result_real(result, UP_DESTINATIONS, 100 * uplink->member.destinations);
 	result_real(result, UP_FAIR, 100 * uplink->member.capacity);

@@ -215,6 +215,7 @@ static void take_result(struct job_work *work, const struct balance_result *resu
 		struct job_uplink *uplink = &report->uplinks[group->first + i];
 
 		uplink->member = result->members[i];
+		uplink->share = balance_share(result, &result->members[i]);
 		uplink->bytes = uplink_bytes(work, uplink->port, group->direction);
 		group->bytes = measure_add(group->bytes, uplink->bytes);
 	}
@@ -235,7 +236,6 @@ static bool is_skewed(const struct balance_result *result)
 /* A part of the job: how uneven, and in the late part whether by the tables. */
 static void take_part(struct job_work *work, const struct balance *balance, int part)
 {
-
 	for (size_t i = 0; i < work->report->group_count; i++) {
 		struct job_group *group = &work->report->groups[i];
 		const struct balance_result *result = result_of(work, balance, group);
@@ -247,7 +247,6 @@ static void take_part(struct job_work *work, const struct balance *balance, int 
 			continue;
 		if (result->adaptive != ADAPTIVE_UNKNOWN) {
 			group->adaptive = result->adaptive;
-	group->adaptive_inferred = result->adaptive_inferred;
 			group->adaptive_inferred = result->adaptive_inferred;
 		}
 		if (is_skewed(result)) {

@@ -71,8 +71,9 @@ static void judge_group(struct judging *judging, const struct job_group *group)
 		snprintf(expected, sizeof(expected), ", the tables give it %.0f %% of the LIDs",
 			 100 * hottest->member.destinations);
 	if (hottest)
-		snprintf(share, sizeof(share), "port %u carried %.0f %% of their load over the job (fair: %.0f %%)",
-			 report->fabric->ports[hottest->port].num, 100 * hottest->member.measured,
+		snprintf(share, sizeof(share), "port %u carried %s%.0f %% of their load over the job (fair: %.0f %%)",
+			 report->fabric->ports[hottest->port].num,
+			 measure_is_at_least(hottest->share) ? "at least " : "", 100 * hottest->share.value,
 			 100 * hottest->member.capacity);
 	if (group->uneven_since_us)
 		snprintf(when, sizeof(when), "; even until %s", when_format_local(group->uneven_since_us, since));

@@ -255,6 +255,26 @@ TEST_IN_FOLDER(bytes_of_uplinks_have_a_mark)
 	}
 }
 
+/* An uplink whose bytes are unknown at both ends may be full: the others carry at least their share. */
+TEST_IN_FOLDER(shares_beside_an_unknown_uplink_are_lower_bounds)
+{
+	json_t *report, *row;
+	unsigned bounds = 0;
+	size_t i;
+
+	play_with("shape rail units=2 hosts=24 rails=1 spines=24\nlength 11m\n"
+		  "at 6m clear leaf-u01-r0/30\nat 6m clear spine-06\n" TRAIN,
+		  (struct planned[]){ { .id = "1", .begin = BEGIN, .end = END } }, 1);
+	report = report_of("1");
+	json_array_foreach(json_object_get(report, "uplinks"), i, row) {
+		const json_t *bound = json_object_get(json_object_get(row, "lower_bounds"), "measured_share_percent");
+		bounds += bound != NULL;
+		assert_true(!bound || strstr(json_string_value(json_object_get(row, "node")), "leaf-u01-r0"));
+	}
+	assert_int_equal(bounds, 2 * 23); /* both directions */
+	json_decref(report);
+}
+
 /* It has all compute hosts, as its report says. */
 TEST_IN_FOLDER(traffic_of_a_job_without_hosts_that_stops_is_reported_with_its_name)
 {
