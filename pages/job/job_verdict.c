@@ -261,6 +261,28 @@ static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
 	return held;
 }
 
+/* A node that did not respond: what its ports counted is known from the other ends of its links only, or not at all. */
+static void judge_silent(struct judging *judging)
+{
+	const struct job_report *report = judging->report;
+	char since[WHEN_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct job_finding *finding = &report->findings[i];
+
+		if (!finding->on_job || finding->kind != FINDING_NODE_SILENT || finding->past ||
+		    finding->severity < FINDING_WARNING || count++ >= JUDGE_LINES_MOST)
+			continue;
+		judge_line(judging, JOB_VERDICT_NOT_RESPONDING, finding->severity, "%.128s did not respond from %s%s "
+			   "(its traffic is known from the other ends of its links, or unknown)", finding->subject,
+			   when_format_local(finding->since_us, since), finding->before ? ", before the job" : "");
+	}
+	if (count > JUDGE_LINES_MOST)
+		judge_line(judging, JOB_VERDICT_NOT_RESPONDING, FINDING_WARNING, "and %zu more node%s did not respond",
+			   count - JUDGE_LINES_MOST, text_plural(count - JUDGE_LINES_MOST));
+}
+
 /* Changes without a finding: they were too short for one, or no collector ran. */
 static void judge_link_events(struct judging *judging)
 {
@@ -419,9 +441,11 @@ int job_judge(struct job_report *report, struct error *err)
 	if (is_unknown(&judging))
 		return judging.code;
 	if (has_no_hosts(&judging) || has_no_traffic(&judging)) {
+		judge_silent(&judging);
 		judge_findings(&judging, JOB_VERDICT_LINK_FAILED);
 		return judging.code;
 	}
+	judge_silent(&judging);
 	judge_unused(&judging);
 	if (!judge_findings(&judging, JOB_VERDICT_LINK_FAILED))
 		judge_link_events(&judging);

@@ -116,3 +116,25 @@ TEST_WITH(an_unused_rail_of_slower_links_is_no_fault, make_numbers, free_numbers
 	assert_int_equal(job_judge(&numbers.report, NULL), 0);
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NIC_UNUSED);
 }
+
+TEST_WITH(a_host_that_did_not_respond_is_named, make_numbers, free_numbers)
+{
+	static char subject[] = "node0003", text[] = "";
+	struct job_finding finding = { .kind = FINDING_NODE_SILENT, .severity = FINDING_WARNING, .on_job = true,
+				       .subject = subject, .text = text, .since_us = 1 };
+
+	(void)state;
+	numbers.report.findings = &finding;
+	numbers.report.finding_count = 1;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict_count, 1);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NOT_RESPONDING);
+	assert_int_equal(numbers.report.verdict[0].severity, FINDING_WARNING);
+	assert_non_null(strstr(numbers.report.verdict[0].text, "node0003 did not respond from "));
+	numbers.report.verdict_count = 0;
+	finding.past = true;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_CLEAN);
+	numbers.report.findings = NULL;
+	numbers.report.finding_count = 0;
+}
