@@ -24,7 +24,7 @@ enum topic {
 	TOPIC_NAMES,
 	TOPIC_KEYS,
 	TOPIC_ROUTES,
-	TOPIC_COUNTERS,
+	TOPIC_COUNTERS, /* one change per kind */
 	TOPIC_SM,
 	TOPIC_SWEEP,
 	TOPIC_CLOSED,   /* closed findings, one change per kind */
@@ -241,14 +241,19 @@ static bool classify(const struct clusters *clusters, const struct recent_event 
 	return true;
 }
 
+static bool has_one_kind(enum topic topic)
+{
+	return topic >= TOPIC_CLOSED || topic == TOPIC_COUNTERS;
+}
+
 /* The newest cluster of the same topic, unless it is too far away. */
 static struct cluster *find_cluster(const struct clusters *clusters, const struct entry *entry)
 {
 	for (size_t i = clusters->count; i-- > 0;) {
 		struct cluster *cluster = &clusters->list[i];
 
-		if (cluster->topic == entry->topic &&
-		    (entry->topic < TOPIC_CLOSED || !strcmp(cluster->words[0].word, entry->word)))
+		if (cluster->topic == entry->topic && (!has_one_kind(entry->topic) ||
+		    !strcmp(cluster->words[0].word, entry->word)))
 			return cluster->change.first_us - entry->event->wall_us <= CHANGE_APART_US ? cluster : NULL;
 	}
 	return NULL;

@@ -117,6 +117,11 @@ MODEL_TEST(related_events_are_one_change)
 	} cases[] = {
 		{ { { 0, "counters-cleared", 0, "counters of 12100 ports were reset", 0, 0, 0 } },
 		  { "counters of 12100 ports were reset" }, { "counters of 12100 ports were reset" }, 1 },
+		/* Events of different kinds about counters are not counted together. */
+		{ { { 0, "counter-saturated", 0, "symbol_errors saturated", 0, 0, 0 },
+		    { 1, "counter-saturated", 0, "symbol_errors saturated", 0, 0, 0 },
+		    { 2, "counters-cleared", 0, "counters were reset", 0, 0, 0 } },
+		  { "counters were reset", "symbol_errors saturated (last of 2)" }, { NULL }, 2 },
 		/* The text of a single event, with short names. */
 		{ { { 0, "routes-changed", LEAF, "LFT of MF0;leaf01:MQM8700/U1 changed: 1204 entries", 0, 0, 0 } },
 		  { "LFT of leaf01 changed: 1204 entries" }, { "leaf01 routes changed" }, 1 },
