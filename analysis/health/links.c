@@ -118,6 +118,8 @@ static void update_degraded(struct health *health, struct health_port *port)
 		port->degraded_us = health->step || port->degraded == HEALTH_NOT_ACTIVE ? health->now_us :
 			HEALTH_LONG_AGO;
 		port->degraded_since = health_now(health);
+		port->degraded_at_least = !health->step;
+		port->waiting_us = health->now_us;
 	}
 }
 
@@ -205,24 +207,21 @@ static void hold_not_active(struct health *health, struct health_port *port)
 	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
 	bool is_open = health_find_link(health, FINDING_LINK_NOT_ACTIVE, port);
 	struct health_open_finding *open;
-	int64_t waiting_us;
+	int64_t state_us = health->now_us - port->degraded_us;
 	char since[32];
 
-	if (!is_open && is_out_of_reach(health, port)) {
-		port->degraded_us = health->now_us;
-		port->degraded_since = health_now(health);
-	}
-	waiting_us = health->now_us - port->degraded_us;
-	if (!a || !b || (!is_open && (waiting_us < health->settings.degraded_after_us || !health->input->sm_known ||
-				      health_is_charged(health, port))))
+	if (!is_open && is_out_of_reach(health, port))
+		port->waiting_us = health->now_us;
+	if (!a || !b || (!is_open && (health->now_us - port->waiting_us < health->settings.degraded_after_us ||
+				      !health->input->sm_known || health_is_charged(health, port))))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_NOT_ACTIVE, .severity = FINDING_WARNING, .since = port->degraded_since,
 		.port = port, .link = true, .either_end = true, .cause = "subnet-manager" });
-	health_text(open, TENSE("has", "had") " been in state %s for %s: up, but not set to Active by the subnet "
+	health_text(open, TENSE("has", "had") " been in state %s for %s%s: up, but not set to Active by the subnet "
 		    "manager", port_state_name(is_not_active(a) ? a->state : b->state),
-		    health_duration(waiting_us, since));
-	health_number(open, "not_active_s", (double)waiting_us / SECOND_US);
+		    port->degraded_at_least ? "at least " : "", health_duration(state_us, since));
+	health_number(open, "not_active_s", (double)state_us / SECOND_US);
 }
 
 /* Flaps that a port counted in the last @since_us. */

@@ -68,6 +68,8 @@ struct health_port {
 	struct balance_load load;     /* sums over the current window; stall in us */
 	int64_t degraded_us;          /* LONG_AGO: at the first sight */
 	struct health_time degraded_since;
+	int64_t waiting_us;           /* not Active: since both ends and the subnet manager respond */
+	bool degraded_at_least;       /* it was so at the first sight */
 	int64_t changed_us;           /* up: since when; down: when it was last seen up */
 	struct health_time began;     /* of the first sweep in that state */
 	struct health_time first_reset; /* reset of its counters that was not reported yet; 0: none */
