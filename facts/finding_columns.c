@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
-#include <stdio.h>
 
 #include "base/when.h"
 #include "base/clock.h"
@@ -13,6 +13,7 @@
 #include "fabric/fabric.h"
 #include "fabric/host_set.h"
 #include "fabric/name_map.h"
+#include "fabric/names.h"
 #include "facts/order.h"
 #include "storage/findings.h"
 
@@ -70,6 +71,11 @@ const char *finding_format_peak_time(const struct finding_row *row, int64_t show
 	return ret;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return names_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
 void finding_append_hosts(const struct finding *finding, struct text *text)
 {
 	const char *names[FINDING_HOSTS_MAX];
@@ -80,6 +86,8 @@ void finding_append_hosts(const struct finding *finding, struct text *text)
 		return;
 	for (unsigned i = 0; i < count; i++)
 		names[i] = finding->hosts[i];
+	/* Only names that follow each other share a bracket. */
+	qsort(names, count, sizeof(*names), compare_names);
 	text_appendf(text, "%u host%s%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s",
 		     count ? ": " : "");
 	shown = host_names_fold(names, count, 16, text);

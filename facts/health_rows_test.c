@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
+#include "facts/finding_columns.h"
 #include "storage/reader.h"
 
 TEST(findings_of_a_host_are_found_with_and_without_its_domain)
@@ -65,4 +67,17 @@ TEST(a_sweep_is_late_after_three_intervals_and_findings_are_stale_after_30_s_too
 		assert_int_equal(sweep_is_late(&sweep, age_us), cases[i].is_late);
 		assert_int_equal(health_is_stale(&sweep, age_us), cases[i].is_stale);
 	}
+}
+
+TEST(hosts_of_a_finding_are_one_range_in_any_order)
+{
+	static const char *const names[] = { "node0001", "node0002", "mgmt0001", "node0010", "node0003" };
+	struct finding finding = { .host_count = 5, .affected_hosts = 5 };
+	struct text text = { 0 };
+
+	for (size_t i = 0; i < 5; i++)
+		snprintf(finding.hosts[i], sizeof(finding.hosts[i]), "%s", names[i]);
+	finding_append_hosts(&finding, &text);
+	assert_string_equal(text_chars(&text), "5 hosts: mgmt0001, node[0001-0003,0010]");
+	text_done(&text);
 }
