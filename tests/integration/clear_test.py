@@ -61,7 +61,10 @@ def counters(sim):
 def marks(sim, since=0):
     """(node GUID, port, counter) to the sweeps in which it fell, or may have been cleared although it did not fall."""
     found = {}
-    for row in sim.json("sql", f"SELECT node_guid, port, counter, sweep FROM errors WHERE reset AND sweep > {since}"):
+    for row in sim.json("sql", f"""
+        SELECT printf('0x%016x', n.guid) AS node_guid, p.number AS port, k.key AS counter, e.sweep AS sweep FROM error e
+        JOIN port p ON p.id = e.port JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter
+        WHERE e.marks & 1 AND e.sweep > {since} ORDER BY e.sweep"""):
         found.setdefault((row["node_guid"], row["port"], row["counter"]), []).append(row["sweep"])
     return found
 
