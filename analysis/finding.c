@@ -290,6 +290,10 @@ const char *finding_advice(enum finding_kind kind, enum finding_severity severit
 	if (kind == FINDING_TRAFFIC_FELL && cause && !strcmp(cause, FINDING_CAUSE_JOB))
 		return "see whether the job waits, writes a checkpoint or has failed (`ibwire job report`), or which "
 		       "other finding began at this time";
+	if (kind == FINDING_NODE_SILENT && cause && (!strcmp(cause, "hca") || !strcmp(cause, "host")))
+		return "check whether the host hangs: power, console, load";
+	if (kind == FINDING_NODE_SILENT && cause && !strcmp(cause, "switch"))
+		return "check the management of this switch: firmware, console";
 	return severity == FINDING_INFO && infos[kind].advice_info ? infos[kind].advice_info : infos[kind].advice;
 }
 

@@ -58,6 +58,8 @@ TEST(a_link_that_configuration_limits_needs_no_cable)
 	const char *limited = finding_advice(FINDING_LINK_DEGRADED, FINDING_WARNING, FINDING_CAUSE_ENABLED);
 
 	assert_non_null(strstr(finding_advice(FINDING_LINK_DEGRADED, FINDING_WARNING, "width"), "reseat"));
+	assert_null(strstr(finding_advice(FINDING_NODE_SILENT, FINDING_WARNING, "host"), "switch"));
+	assert_null(strstr(finding_advice(FINDING_NODE_SILENT, FINDING_CRITICAL, "switch"), "host"));
 	assert_null(strstr(limited, "reseat"));
 	assert_non_null(strstr(limited, "configuration"));
 }

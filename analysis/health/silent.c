@@ -336,7 +336,8 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 			    positions[position].who, since, hidden);
 	else
 		health_text(open, "%s " TENSE("has", "had") " not responded for %s; %s", node->name, since, links);
-	open->finding.advice = advice ? advice : finding_kind_info(FINDING_NODE_SILENT)->advice;
+	open->finding.advice = advice ? advice : finding_advice(FINDING_NODE_SILENT, open->finding.severity,
+							positions[position].cause);
 	health_number(open, "silent_s", (double)silent_us / SECOND_US);
 	health_number(open, "silent_sweeps", node->silence.sweeps);
 	health_number(open, "nodes", hcas);

@@ -118,7 +118,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 			.closed_us = finding->closed_us, .before = finding->since_us < report->begin_us,
 			.subject = job_text(report, "%s", finding->subject),
 			.text = job_text(report, "%s", finding->text),
-			.advice = finding_kind_info(finding->kind)->advice,
+			.advice = finding_advice(finding->kind, finding->severity, finding->cause),
 		};
 		added->on_job = finding->port && is_between(taking->work, finding->node_guid, finding->peer_guid);
 		for (unsigned at = 0; !added->on_job && finding_end(finding, report->fabric, at, &guid, &num); at++)

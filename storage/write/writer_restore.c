@@ -201,7 +201,7 @@ static int restore_findings(const struct writer *writer, struct restored *ret, s
 		struct restored_finding *one = &ret->findings[i];
 
 		one->finding.cause = one->cause;
-		one->finding.advice = finding_kind_info(one->finding.kind)->advice;
+		one->finding.advice = finding_advice(one->finding.kind, one->finding.severity, one->finding.cause);
 		for (unsigned j = 0; j < one->finding.number_count; j++)
 			one->finding.numbers[j].key = one->keys[j];
 	}
