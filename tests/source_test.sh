@@ -72,6 +72,15 @@ none "no trailing space in code" "$(grep -nE '[ 	]+$' $code)"
 none "only main functions end the program" "$(grep -nE '(^|[^_a-zA-Z])exit\(' $code |
 	grep -vE '^(cli/main\.c|sim/main\.c|[a-z0-9_/]+_test\.c|tests/[^:]*):' | grep -vE ':[0-9]+:[ 	]*(\*|/\*)')"
 
+# SQL of the oldest SQLite that is supported, 3.34: this machine's is newer, and accepts more.
+# shellcheck disable=SC2086
+none "SQL needs no newer SQLite than 3.34" "$(awk '
+	FILENAME ~ /_test\.c$/ || !/"/ { next }
+	FNR < 5 { last = before = "" }
+	/"[^"]*(RETURNING|[^_]unixepoch\(|->>|DISTINCT FROM|(FULL|RIGHT) (OUTER )?JOIN|DROP COLUMN)/ ||
+	    (/"[^"]*HAVING/ && (before last $0) !~ /GROUP BY/) { print FILENAME ":" FNR ": " $0 }
+	{ before = last; last = $0 }' $code)"
+
 # Only one file may open the device in the mode that lets Set requests pass.
 # shellcheck disable=SC2086
 none "only clear can open a device that writes" "$(grep -nE '(hca_open_gated|mad_is_clear|clear_open|clear_write)' $code |
