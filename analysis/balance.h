@@ -369,7 +369,10 @@ void balance_order_members(const struct balance_result *result, uint32_t count, 
 /* balance_largest_share - largest of the measured, predicted and fair shares; 0: all unknown. */
 double balance_largest_share(const struct balance_result *result, uint32_t count);
 
-/* balance_tests - the tests that hold: "tables, load, harm", "load"; "-" if none; "tables ?" where they are unknown. */
+/*
+ * balance_tests - what is uneven, and whether it does harm: "tables, load, harm", "load"; "-" if nothing is; "tables ?"
+ * where they are unknown
+ */
 const char *balance_tests(const struct balance_result *result);
 
 /* balance_append_reason - the reason for a result, as a sentence without a full stop. */

@@ -71,6 +71,11 @@ static void add_line(struct page *page, unsigned indent, struct text *text)
 	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .indent = indent, .note = page_keep(page, text) });
 }
 
+static const char *even_word(bool uneven)
+{
+	return uneven ? "uneven" : "even";
+}
+
 /* Group and cause, load, tests and start. */
 static void add_heading(const struct balance_report *report, uint32_t index, struct page *page)
 {
@@ -92,7 +97,10 @@ static void add_heading(const struct balance_report *report, uint32_t index, str
 		text_appendf(&text, "maximum utilization %s%d %%, mean %d %%; ",
 			     result->known_share < 1 ? "at least " : "", percent(result->max_utilization),
 			     percent(balance_mean(result).value));
-	text_appendf(&text, "tests that hold: %s; ", balance_tests(result));
+	text_appendf(&text, "tables %s; ", !result->tables_known ? "unknown" : even_word(result->tables_uneven));
+	if (result->state == BALANCE_ACTIVE)
+		text_appendf(&text, "load %s, %s; ", even_word(result->load_uneven),
+			     result->harmful ? "a link is overloaded while another has room" : "no link is overloaded");
 	balance_append_adaptive(result, &text);
 	add_line(page, INDENT, &text);
 	if (!began->wall_us)

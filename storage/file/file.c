@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -193,6 +194,23 @@ int schema_rewrite_end(sqlite3 *db, struct error *err)
 	return result;
 }
 
+/*
+ * Read the version of the schema. On a read-only file system, a reader that comes while another process makes the index
+ * of the log gets an error of a write, which it would have to make itself: it tries again for half a second.
+ */
+static int read_version(sqlite3 *db, int64_t *ret, struct error *err)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int result = db_integer(db, "PRAGMA user_version", 0, ret, err);
+
+	for (int tries = 0; tries < 50 && result < 0 && sqlite3_db_readonly(db, "main") == 1 &&
+			    sqlite3_errcode(db) == SQLITE_READONLY; tries++) {
+		nanosleep(&pause, NULL);
+		result = db_integer(db, "PRAGMA user_version", 0, ret, err);
+	}
+	return result;
+}
+
 /* Open a database and check its schema. */
 static int open_database(const char *path, int flags, sqlite3 **ret, struct error *err)
 {
@@ -205,7 +223,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	if (!result) {
 		schema_harden(db);
 		sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
-		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+		result = read_version(db, &version, err);
 	}
 	if (!result && version == SCHEMA_VERSION)
 		result = schema_verify_tables(db, err);

@@ -181,7 +181,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[NAME] = { .title = "GROUP", .fill = fill_name, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 		   .help = "equivalent links, and their direction" },
 	[TESTS] = { .title = "TESTS", .fill = fill_tests,
-		    .help = "tests that hold: uneven tables, uneven load, harm" },
+		    .help = "what is uneven: tables, load; harm: a link is overloaded" },
 	[ADAPTIVE] = { .title = "AR", .fill = fill_adaptive,
 		       .help = "adaptive routing: on, off; ~: inferred from the load; ?: unknown" },
 	[CAUSE] = { .title = "CAUSE", .fill = fill_cause, .help = "cause of the imbalance; the worst group first" },
