@@ -185,6 +185,7 @@ TEST_ON_STAGE(consequences_are_folded_under_their_origin)
 	stage_expect("leaf-u01-r2  +8 related");
 	stage_hides("CRIT leaf-u01-r0 ");
 	stage_keys("\r");
+	stage_draw(48, 120);
 	stage_expect("RELATED");
 	stage_expect("CRITICAL  leaf-u01-r0  black-hole");
 	stage_expect("uplinks of 2 switches  traffic-fell");
