@@ -8,6 +8,9 @@
 /* Resets of a port within this time are of one tool. */
 #define REPEATED_US (10 * 60 * INT64_C(1000000))
 
+/* So long after counters of a port decreased, others of it may be cleared again. */
+#define STOPPED_US (60 * INT64_C(1000000))
+
 /* From this number of ports in a sweep on, at this number of nodes, a tool clears the whole fabric. */
 enum { WHOLE_FABRIC = 10, WHOLE_FABRIC_NODES = 3 };
 
@@ -43,6 +46,21 @@ static counter_set can_be_hidden(const struct fabric *fabric, const struct port_
 	if ((double)sample->reading->value[COUNTER_RCV_DATA] <= words)
 		hidden |= rcv;
 	return hidden & sample->delta->known & ~sample->delta->reset;
+}
+
+/*
+ * The other counters that count: no rate limits them. PortCounters can be cleared alone; counters with 64 bits are
+ * cleared with those of the traffic.
+ */
+static counter_set others_can_be_hidden(const struct port_sample *sample, counter_set traffic)
+{
+	const struct reading *reading = sample->reading;
+	counter_set hidden = 0;
+
+	for (int i = COUNTER_XMIT_WAIT; i < COUNTER_COUNT; i++)
+		if (reading->value[i] && (i == COUNTER_XMIT_WAIT || i >= COUNTER_TRAFFIC_COUNT))
+			hidden |= COUNTER_BIT(i);
+	return hidden & sample->delta->known & ~sample->delta->reset & ~(traffic ? 0 : reading->wide);
 }
 
 /*
@@ -88,9 +106,11 @@ static void mark_port(const struct fabric *fabric, struct port_sample *sample, s
 	less = note_rates(port, delta, !port->doubtful_us && !again);
 	if (cleared || again || (port->doubtful_us && less))
 		sample->suspected = can_be_hidden(fabric, sample);
-	delta->reset |= sample->suspected;
 	if (!cleared && !sample->suspected && delta->elapsed_us >= proof_us)
 		port->doubtful_us = 0;
+	if (port->resets && now_us - port->reset_us <= STOPPED_US)
+		sample->suspected |= others_can_be_hidden(sample, sample->suspected);
+	delta->reset |= sample->suspected;
 }
 
 void hidden_reset_mark(struct sweep_result *result, struct node_memory *memory, int64_t now_us, int64_t interval_us)

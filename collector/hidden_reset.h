@@ -5,7 +5,8 @@
  * A counter that is cleared and counts past its last reading until it is read again does not decrease: its
  * delta looks exact and lacks what was counted before the reset. One reading cannot show that. Therefore,
  * while counters are being reset, every traffic counter is marked as reset that is so small that its link can
- * have carried all of it since the last reading.
+ * have carried all of it since the last reading; and for a minute after counters of a port decreased, every other
+ * counter of the port that counts.
  */
 #ifndef IBWIRE_COLLECTOR_HIDDEN_RESET_H
 #define IBWIRE_COLLECTOR_HIDDEN_RESET_H

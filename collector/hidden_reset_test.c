@@ -192,6 +192,58 @@ TEST_WITH(a_counter_that_is_cleared_regularly_need_not_decrease, make, drop)
 		assert_int_equal(sweep((uint64_t[]){ i * A_SECOND, rest, rest, rest }), 0);
 }
 
+/* One sweep of 2 s of port 1. @values: PortXmitData, symbol errors, XmitWait, uncorrectable blocks in 64 bits */
+static counter_set sweep_counters(struct reading *last, const uint64_t values[4])
+{
+	static const enum counter counters[] = { COUNTER_XMIT_DATA, COUNTER_SYMBOL_ERRORS, COUNTER_XMIT_WAIT,
+						 COUNTER_RCV_ERRORS };
+	struct reading reading = { .at_us = now_us += 2 * US_PER_S };
+	struct delta delta;
+	struct port_sample sample = { .reading = &reading, .delta = &delta };
+	struct sweep_result result = { .samples = &sample, .readings = &reading, .deltas = &delta, .count = 1 };
+
+	for (int i = 0; i < 4; i++) {
+		reading.present |= COUNTER_BIT(counters[i]);
+		reading.value[counters[i]] = values[i];
+	}
+	reading.wide = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_ERRORS);
+	delta_between(last, &reading, &delta);
+	hidden_reset_mark(&result, &memory, now_us, 2 * US_PER_S);
+	*last = reading;
+	return delta.reset;
+}
+
+/* perfquery -R clears PortCounters each second: 20 symbol errors a second are about 20 in each reading. */
+TEST_WITH(errors_that_are_cleared_regularly_need_not_decrease, make, drop)
+{
+	const counter_set errors = COUNTER_BIT(COUNTER_SYMBOL_ERRORS), wait = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	struct reading last = { 0 };
+	uint64_t data = 1000 * A_SECOND;
+
+	sweep_counters(&last, (uint64_t[]){ data, 21, 5, 3 });
+	assert_int_equal(sweep_counters(&last, (uint64_t[]){ data += A_SECOND, 20, 5, 3 }), errors | wait);
+	assert_int_equal(sweep_counters(&last, (uint64_t[]){ data += A_SECOND, 19, 6, 3 }), errors | wait);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(sweep_counters(&last, (uint64_t[]){ data += A_SECOND, 20, 0, 3 }),
+				 i ? errors : errors | wait);
+	/* It has stopped a minute ago. */
+	for (int i = 0; i < 40; i++)
+		sweep_counters(&last, (uint64_t[]){ data += A_SECOND, 20, 0, 3 });
+	assert_int_equal(sweep_counters(&last, (uint64_t[]){ data += A_SECOND, 25, 1, 3 }), 0);
+}
+
+/* With the traffic in 64 bits, errors in 64 bits are cleared as well. */
+TEST_WITH(errors_in_64_bits_are_cleared_with_the_traffic, make, drop)
+{
+	struct reading last = { 0 };
+
+	sweep_counters(&last, (uint64_t[]){ 3000, 0, 0, 3 });
+	sweep_counters(&last, (uint64_t[]){ 2000, 0, 0, 3 });
+	sweep_counters(&last, (uint64_t[]){ 1000, 0, 0, 3 });
+	assert_int_equal(sweep_counters(&last, (uint64_t[]){ 1500, 0, 0, 3 }),
+			 COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_ERRORS));
+}
+
 TEST_WITH(the_reset_after_the_first_one_need_not_decrease_either, make, drop)
 {
 	uint64_t rest = 1020 * A_SECOND;
