@@ -223,9 +223,14 @@ static void add_routing(const struct job_report *report, struct page_field *ret,
 static void add_errors(const struct job_report *report, struct page_field *ret, struct page *page)
 {
 	const struct job_sum *total = &report->total;
+	size_t unknown = 0;
 
+	for (size_t i = 0; i < report->port_count; i++)
+		unknown += report->ports[i].sum.errors_at_least;
 	ret->name = "errors";
-	ret->value = page_print(page, "%s%" PRIu64, total->errors_at_least ? "at least " : "", total->errors);
+	ret->value = total->errors || !unknown ?
+		     page_print(page, "%s%" PRIu64, total->errors_at_least ? "at least " : "", total->errors) :
+		     page_print(page, "unknown for %zu of %zu ports, 0 elsewhere", unknown, report->port_count);
 	ret->note = isnan(total->stall_percent.value) ? "XmitWait unknown" :
 		    page_print(page, "XmitWait up to %.1f %%%s (estimate)", total->stall_percent.value,
 			       measure_mark(total->stall_percent));

@@ -36,6 +36,20 @@ TEST_IN_FOLDER(hosts_and_uplinks_have_a_row_if_they_stand_out)
 	free(shown);
 }
 
+/* One of two ends of each link of a host was not read: no errors are known of its four ports, and none of others. */
+TEST_IN_FOLDER(errors_that_are_unknown_are_not_0)
+{
+	const struct planned job = { .id = "1", .begin = BEGIN, .end = END };
+
+	play_with("shape rail units=2 hosts=4 rails=2 spines=2\nlength 11m\njob main alltoall fan=3 load=0.5\n",
+		  &job, 1);
+	assert_shows("job|report|1", "errors    0; XmitWait");
+	test_folder_renew();
+	play_with("shape rail units=2 hosts=4 rails=2 spines=2\nlength 11m\njob main alltoall fan=3 load=0.5\n"
+		  "at 6m silent \"node0003 mlx5_0\"\n", &job, 1);
+	assert_shows("job|report|1", "unknown for 1 of 16 ports, 0 elsewhere");
+}
+
 TEST_IN_FOLDER(a_page_has_the_verdict_and_escapes_names)
 {
 	char line[600], page[512], *shown;
