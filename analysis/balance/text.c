@@ -149,6 +149,18 @@ static void append_ports(const struct shape *shape, const struct balance_result 
 	}
 }
 
+/* Its degraded links; nothing if there are none. @before: the text before them */
+static void append_degraded(const struct shape *shape, const struct balance_result *result, const char *before,
+			    struct text *text)
+{
+	struct text ports = { 0 };
+
+	append_ports(shape, result, false, &ports);
+	if (ports.len)
+		text_appendf(text, "%sdegraded links: port %s", before, text_chars(&ports));
+	text_done(&ports);
+}
+
 static void append_missing(const struct shape *shape, const struct balance_result *result, struct text *text)
 {
 	const struct shape_group *group = &shape->groups[result->group];
@@ -237,10 +249,10 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 	switch (result->cause) {
 	case BALANCE_MISSING_MEMBER:
 		append_missing(shape, result, text);
+		append_degraded(shape, result, "; ", text);
 		break;
 	case BALANCE_DEGRADED_MEMBER:
-		text_append(text, "degraded links: port ");
-		append_ports(shape, result, false, text);
+		append_degraded(shape, result, "", text);
 		break;
 	case BALANCE_ROUTING:
 		append_routing(shape, result, text);

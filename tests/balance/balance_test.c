@@ -350,6 +350,26 @@ SMALL_TEST(link_state_is_reported_at_once)
 	assert_near(result->members[0].capacity, 1.0 / 3);
 }
 
+/* Both are named: one link is down, and another one slow. */
+SMALL_TEST(a_group_with_two_causes_names_both)
+{
+	struct text text = { 0 };
+	struct port *port;
+
+	for (unsigned i = 1; i <= 2; i++) {
+		port = &bed->fabric->ports[uplink(bed, i)];
+		if (i == 1)
+			port->width = bed->fabric->ports[port->peer].width = LINK_WIDTH_2X;
+		else
+			port->state = bed->fabric->ports[port->peer].state = PORT_DOWN;
+	}
+	bed_reshape(bed);
+	balance_append_reason(bed->shape, evaluate(bed), &text);
+	assert_non_null(strstr(text_chars(&text), "1 of 4 links is not up (port "));
+	assert_non_null(strstr(text_chars(&text), "; degraded links: port "));
+	text_done(&text);
+}
+
 TEST(causes_and_states_have_names)
 {
 	for (int i = 0; i < BALANCE_CAUSE_COUNT; i++)
