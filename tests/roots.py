@@ -8,7 +8,7 @@ import tempfile
 
 from lib import run, skip_all
 
-UBUNTU = "http://archive.ubuntu.com/ubuntu"
+# debootstrap knows where these are.
 UBUNTU_SUITES = "jammy",
 
 
@@ -37,10 +37,11 @@ class Root:
 
     def __enter__(self):
         if self.suite in UBUNTU_SUITES:
-            files, uri, components = [], UBUNTU, "main,universe"
+            files, uri, components = [], (), "main,universe"
         else:
-            (files, uri), components = sources(), "main"
-        run("debootstrap", "--variant=minbase", "--components=" + components, self.suite, self.path, uri, timeout=1200)
+            files, *uri = sources()
+            components = "main"
+        run("debootstrap", "--variant=minbase", "--components=" + components, self.suite, self.path, *uri, timeout=1200)
         # Of another suite, the packages of debootstrap's own list of sources are enough.
         for name in ["/etc/resolv.conf", "/etc/hosts", *(files if self.suite == "bookworm" else [])]:
             shutil.copy(name, self.path + name)
