@@ -55,7 +55,7 @@ void cells_finding(struct result *result, size_t column, const struct finding_ro
 void cells_status(struct result *result, size_t column, enum port_status status);
 
 /*
- * cells_ber - in data: errors per bit; "at least 0" is unknown
+ * cells_ber - errors per bit; "at least 0" is unknown; shown with a mark if it is a lower bound
  * cells_ber_below - the upper bound without errors, else unknown
  */
 void cells_ber(struct result *result, size_t column, const struct ber *ber);

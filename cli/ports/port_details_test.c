@@ -13,10 +13,12 @@
 
 #include "analysis/ber.h"
 #include "base/when.h"
+#include "facts/cells.h"
 #include "facts/port_columns.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/moment_options.h"
 #include "cli/test_commands.h"
+#include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
@@ -169,6 +171,36 @@ TEST(detail_counters_match_readings_and_window_deltas)
 	assert_details(0, SWEEPS - 1);
 	assert_details(2, SWEEPS - 1);
 	assert_details(1, SWEEPS - 3);
+}
+
+/* In tables a lower bound has a mark; in data it is listed in ber_at_least. */
+TEST(a_bit_error_rate_that_is_a_lower_bound_has_a_mark)
+{
+	static const struct column ber = { .key = "symbol_ber", .title = "BER", .kind = COLUMN_REAL };
+	static const struct { struct ber ber; const char *table, *json; } cases[] = {
+		{ { .rate = 4e-11, .bits = 1e12, .at_least = true }, "4e-11+", "4e-11" },
+		{ { .rate = 4e-11, .bits = 1e12 }, "4e-11", "4e-11" },
+		{ { .rate = 0, .bits = 1e12, .at_least = true }, "-", "null" },
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		const struct result_options options = { .format = i % 2 ? RESULT_JSON : RESULT_TABLE };
+		char *chars = NULL, wanted[32];
+		size_t len = 0;
+		FILE *stream = open_memstream(&chars, &len);
+		struct result *result = result_create(stream, &options, &ber, 1);
+
+		cells_ber(result, 0, &cases[i / 2].ber);
+		result_end_row(result);
+		assert_int_equal(result_finish(result, NULL), 0);
+		result_destroy(result);
+		fclose(stream);
+		snprintf(wanted, sizeof(wanted), i % 2 ? "\"symbol_ber\": %s" : "%s\n",
+			 i % 2 ? cases[i / 2].json : cases[i / 2].table);
+		if (!strstr(chars, wanted))
+			fail_msg("no %s in %s", wanted, chars);
+		free(chars);
+	}
 }
 
 /* Without --since the window is long enough for everything that is read in turn. */
