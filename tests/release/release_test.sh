@@ -55,24 +55,25 @@ committed() {
 	"$@" && git commit -qam change
 }
 
+# refuses_edit EXPRESSION FILE NAME WORDS - refuses a commit in which sed has changed the file
+refuses_edit() {
+	committed sed -i "$1" "$2"
+	refuses "$3" "$4"
+	git reset -q --hard HEAD~1
+}
+
 printf 'more\n' >>CHANGELOG.md
 refuses "a changed file" "files differ from the commit:  M CHANGELOG.md"
 git checkout -q .
 touch new
 refuses "an untracked file" "?? new"
 rm new
-committed sed -i 's/\[1.2.3\]/[1.2.4]/' configure.ac
-refuses "a version without a section" "CHANGELOG.md does not begin with a section \"## 1.2.4 (DATE)\""
-git reset -q --hard HEAD~1
-committed sed -i 's/\[1.2.3\]/[1.2.2]/' configure.ac
-refuses "the version of an earlier section" "CHANGELOG.md does not begin with a section \"## 1.2.2 (DATE)\""
-git reset -q --hard HEAD~1
-committed sed -i 's/ (2026-01-02)//' CHANGELOG.md
-refuses "a section without a date" "## 1.2.3 (DATE)"
-git reset -q --hard HEAD~1
-committed sed -i '/new\|thing/d' CHANGELOG.md
-refuses "an empty section" "is empty"
-git reset -q --hard HEAD~1
+refuses_edit 's/\[1.2.3\]/[1.2.4]/' configure.ac "a version without a section" \
+	"CHANGELOG.md does not begin with a section \"## 1.2.4 (DATE)\""
+refuses_edit 's/\[1.2.3\]/[1.2.2]/' configure.ac "the version of an earlier section" \
+	"CHANGELOG.md does not begin with a section \"## 1.2.2 (DATE)\""
+refuses_edit 's/ (2026-01-02)//' CHANGELOG.md "a section without a date" "## 1.2.3 (DATE)"
+refuses_edit '/new\|thing/d' CHANGELOG.md "an empty section" "is empty"
 git tag v1.2.3
 refuses "an existing tag" "the tag v1.2.3 exists"
 git tag -d v1.2.3 >/dev/null
