@@ -21,6 +21,7 @@ cat >bin/make <<'END'
 [ -x ../configure ] || exit 1
 printf '%s\n' "$2" >>"$MADE"
 [ "$2" != "$FAILS" ] || exit 2
+[ "$2" != "$EMPTY" ] || exit 0
 case $2 in
 distcheck) cp ../CHANGELOG.md ibwire-1.2.3.tar.gz ;;
 deb) mkdir -p packages/deb && echo deb >packages/deb/ibwire_1.2.3_amd64.deb && echo no >packages/deb/ibwire.buildinfo ;;
@@ -28,8 +29,8 @@ rpm) mkdir -p packages/rpm/RPMS/x86_64 && echo rpm >packages/rpm/RPMS/x86_64/ibw
 esac
 END
 chmod +x bin/*
-MADE=$PWD/made FAILS=""
-export MADE FAILS
+MADE=$PWD/made FAILS="" EMPTY=""
+export MADE FAILS EMPTY
 
 mkdir -p tree/dist && cd tree || exit 1
 cp "$IBWIRE_SRCDIR/dist/release" dist/
@@ -103,6 +104,13 @@ configure.ac
 dist"
 done
 FAILS=""
+EMPTY=rpm
+said=$(dist/release 2>&1)
+equal "a release without the packages of make rpm has no tag and no folder" "$? $(git tag)$(ls)" "1 CHANGELOG.md
+configure.ac
+dist"
+contains "the message names them" "$said" "no *.rpm was made"
+EMPTY=""
 committed sed -i 's/^\[ -d/false \&\& &/' dist/sbom.py
 dist/release >/dev/null 2>&1
 equal "a release without a bill of materials has no tag and no folder" "$? $(git tag)$(ls)" "1 CHANGELOG.md
