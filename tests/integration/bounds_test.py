@@ -742,6 +742,8 @@ def undisturbed(name="undisturbed", restart=""):
         tap.equal(f"{name}: no number is a lower bound", bounds, [])
         # HCAs have no QP1Dropped.
         tap.equal(f"{name}: no number is unknown", [what for what in found.unknown if "qp1_dropped" not in what], [])
+        # Of these, lines that are not recognised are skipped.
+        tap.equal(f"{name}: lists of errors are compared", {"errors", "health", "top errors", "top header"} - set(found.compared), set())
         tap.note(f"{name}: {found.compared.total()} numbers compared")
         return found.compared
     return collections.Counter()
