@@ -19,6 +19,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -171,6 +172,13 @@ def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, t
 def read_file(path):
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read()
+
+
+def free_port():
+    """A TCP port that nothing used a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def wait_for(what, seconds=20.0, every=0.05):

@@ -4,7 +4,6 @@ import http.server
 import json
 import math
 import signal
-import socket
 import ssl
 import struct
 import subprocess
@@ -13,7 +12,7 @@ import time
 import urllib.parse
 import urllib.request
 
-from lib import wait_for
+from lib import free_port, wait_for
 
 
 def varint(data, at):
@@ -188,9 +187,7 @@ class Server:
     """A receiver that can be ended and started again with its data."""
 
     def __init__(self, command, ready, stop_signal):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.command = [word.replace("PORT", str(self.port)) for word in command]
         self.ready, self.stop_signal = ready, stop_signal
         self.url = f"http://127.0.0.1:{self.port}/api/v1/write"

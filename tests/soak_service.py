@@ -12,7 +12,7 @@ import time
 import zlib
 
 import lib
-from lib import run, stop, wait_for
+from lib import free_port, run, stop, wait_for
 from remote_write import Prometheus, Receiver, decode
 
 STUCK_CLIENTS = 2
@@ -40,9 +40,7 @@ class Service:
 
     def __init__(self, sim, env_of, scrape_s):
         self.sim, self.db, self.processes = sim, sim.env["IBWIRE_DB"], {}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.sink = Prometheus("sink")
         self.start("metrics", env_of, "--listen", f"127.0.0.1:{self.port}")
         self.start("push", env_of, "--remote-write", self.sink.url, "--since", "-1h", "--cursor", "cursor", "--label",

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -19,7 +18,7 @@ import urllib.request
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from alertmanager import Alertmanager
-from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, read_file, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, free_port, need, read_file, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
@@ -60,12 +59,6 @@ class Webhook:
         self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def real_alertmanager(webhook):
@@ -120,7 +113,7 @@ def check(sim, manager, webhook, fault, kind, place):
 
 with open("quick.conf", "w", encoding="ascii") as conf:
     conf.write(SETTINGS)
-managers, processes, webhook = [Alertmanager()], [], None
+manager, processes, webhook = Alertmanager(), [], None
 if shutil.which("prometheus-alertmanager"):
     webhook = Webhook()
     process, url = real_alertmanager(webhook)
@@ -130,12 +123,12 @@ try:
         processes.append(sim.start(IBWIRE, "collect", "--interval", "500ms", "--routes", "2s", "--settings", "quick.conf",
                                    stdout=subprocess.DEVNULL))
         tap.result(wait_for(lambda: sim.ibwire("health", check=False).status == 0, 30, 0.3), "nothing is found before")
-        for target in [managers[0].url] + ([url] if webhook else []):
+        for target in [manager.url] + ([url] if webhook else []):
             processes.append(sim.start(IBWIRE, "alert", "--alertmanager", target, "--repeat", "2s"))
-        wait_for(lambda: managers[0].requests)
-        tap.equal("nothing fires before", managers[0].notified, [])
+        wait_for(lambda: manager.requests)
+        tap.equal("nothing fires before", manager.notified, [])
         for fault in FAULTS:
-            check(sim, managers[0], webhook, *fault)
+            check(sim, manager, webhook, *fault)
         for process in reversed(processes):
             tap.equal("it ends", stop(process), 0)
 finally:

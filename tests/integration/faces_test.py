@@ -20,7 +20,6 @@ import io
 import json
 import os
 import re
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -28,7 +27,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SHORT, SRCDIR, Tap, run, stamp_of, stop, wait_for
+from lib import IBWIRE, SHORT, SRCDIR, Tap, free_port, run, stamp_of, stop, wait_for
 from remote_write import Receiver
 
 tap = Tap()
@@ -749,9 +748,7 @@ def add_screens(facts, db, names, health, events):
 
 def add_server(facts, db, at, names, health):
     """/api/ and the page of metrics."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:%d" % probe.getsockname()[1]
+    address = f"127.0.0.1:{free_port()}"
     with open("metrics.log", "ab") as log:
         server = subprocess.Popen([IBWIRE, "metrics", "--db", db, "--listen", address], stdin=subprocess.DEVNULL,
                                   stderr=log)

@@ -12,7 +12,6 @@ import glob
 import os
 import re
 import shutil
-import socket
 import sqlite3
 import struct
 import subprocess
@@ -20,7 +19,7 @@ import sys
 import urllib.request
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, SRCDIR, Simulation, Tap, need, read_file, run, skip_all, stop, wait_for
+from lib import IBWIRE, SRCDIR, Simulation, Tap, free_port, need, read_file, run, skip_all, stop, wait_for
 
 need("ibsim", "opensm")
 try:
@@ -317,12 +316,6 @@ def probe(sim, kind):
 
 def both(sim):
     return probe(sim, "readinessProbe"), probe(sim, "livenessProbe")
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def get(path):
