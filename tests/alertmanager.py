@@ -73,7 +73,7 @@ class Alertmanager:
             if not all(key_value[1] for key_value in key) or seconds(alert.get("startsAt", "1970-01-01T00:00:00Z")) > ends:
                 self.wrong.append(alert)
             self.alerts[key] = ends
-            if was != (ends > time.time()) or key not in self.alerts:
+            if was != (ends > time.time()):
                 self.notified.append((dict(key)["alertname"], dict(key)["severity"], not was))
             elif not was:
                 self.wrong += [] if any(name == dict(key)["alertname"] for name, _, _ in self.notified) else [alert]
