@@ -340,7 +340,7 @@ static int target_create(const struct sender *sender, struct target **ret, struc
 	return 0;
 }
 
-/* Read the files again. An error is logged, and the old contents are used on. */
+/* Read the files again. After an error, which is logged, the former contents remain in use. */
 static void reload(struct sender *sender)
 {
 	struct target *fresh;

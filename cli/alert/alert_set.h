@@ -46,7 +46,7 @@ void alert_set_done(struct alert_set *set);
 
 /*
  * alert_set_begin - begin an update with the alerts of the present
- * alert_set_add - a finding that is open. @may_begin: false: it is clearing, so that only an alert that is open goes on
+ * alert_set_add - a finding that is open. @may_begin: false: it is clearing; its alert continues, but none begins
  * alert_set_add_stale - nothing current is known, since a time
  * alert_set_end - the others end, at a time; those that are not known to Alertmanager are forgotten
  * alert_set_close - a finding that has ended did so then. @now_us: wall clock

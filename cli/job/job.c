@@ -120,7 +120,7 @@ static int resume(const struct command *command, struct job_options *options, st
 
 enum { HOOK_MOST = 65536, BEGIN_FIELDS = 3, HOOK_FIELDS = BEGIN_FIELDS + JOB_LABELS };
 
-/* The first field is the id; behind @least of them is the cluster, and of a begin the other labels. */
+/* The first field is the id. Those after the first @least are labels: the cluster, and of a begin the others. */
 static const struct hook {
 	const char *word;
 	size_t least, most; /* the number of fields is one of these */

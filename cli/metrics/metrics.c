@@ -46,7 +46,7 @@ static void unload(struct service *service)
 	settings_done(&service->settings);
 }
 
-/* Read all files again. An error is logged, and the old contents are used on. */
+/* Read all files again. After an error, which is logged, the former contents remain in use. */
 static void reload(struct service *service, struct metrics_server **server)
 {
 	struct service fresh = { .settings_path = service->settings_path, .options = service->options };
