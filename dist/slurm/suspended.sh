@@ -29,7 +29,7 @@ change() {
 	fi
 }
 
-# change_all suspend|resume: of the ids on standard input. A job that has ended, or is unknown, is none (64).
+# change_all suspend|resume: of the ids on standard input. A job that has ended, or is unknown (64), is no failure.
 change_all() {
 	while read -r id; do
 		said=$(change "$1" "$id" 2>&1 </dev/null)
