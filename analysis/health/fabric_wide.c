@@ -110,6 +110,7 @@ static void check_locked(struct health *health)
 			    "SMPs without their M_Key",
 			    input->locked_count);
 		health_number(open, "nodes", (double)input->locked_count);
+		open->extent = (double)input->locked_count;
 		health_list_set(open, &nodes);
 		return;
 	}
@@ -148,6 +149,7 @@ static void check_saturated(struct health *health)
 			    TENSE("are", "were") " not counted",
 			    full.count);
 		health_number(open, "ports", full.count);
+		open->extent = full.count;
 		health_list_set(open, &full);
 		return;
 	}
@@ -203,6 +205,7 @@ static void check_full_data(struct health *health)
 		    " full%s; traffic: unknown at %u, known from the other end of the link at %u", full.count,
 		    health_count_read(health, open->finding.node_guid), takes, unknown, full.count - unknown);
 	health_number(open, "ports", full.count);
+	open->extent = full.count;
 	health_number(open, "ports_unknown", unknown);
 	if (most_bits_per_s)
 		health_number(open, "full_after_s", fill_bits / (double)most_bits_per_s);
@@ -280,6 +283,9 @@ static void check_expected(struct health *health, struct fabric_wide *state)
 	for (int i = 0; i < COUNTED; i++)
 		if (counted[i].expected)
 			health_number(open, counted[i].key, counted[i].found);
+	for (int i = 0; i < COUNTED; i++)
+		if (counted[i].found < counted[i].expected)
+			open->extent += counted[i].expected - counted[i].found;
 }
 
 static void check_table_changes(struct health *health)
@@ -355,6 +361,7 @@ static void hold_hole(struct health *health, const struct route_hole *hole)
 		    ends[hole->end].text, hole->lids, hole->lids == 1 ? "" : "s", hole->from,
 		    hole->from == 1 ? "" : "es");
 	health_number(open, "lids", hole->lids);
+	open->extent = hole->lids;
 	health_number(open, "from_switches", hole->from);
 	health_affected_below(health, open, node);
 }
@@ -492,6 +499,7 @@ static void check_missing_uplinks(struct health *health)
 		health_text(open, TENSE("has", "had") " %u of the %u cables that comparable pairs of switches have",
 			    missing->links, missing->expected);
 		health_number(open, "links", missing->links);
+		open->extent = missing->expected - missing->links;
 		health_number(open, "links_expected", missing->expected);
 	}
 }
@@ -522,6 +530,7 @@ static void check_database(struct health *health)
 			    "%zu nodes " TENSE("are", "were") " not stored, because too many are new; the first "
 			    TENSE("is", "was") " %s", input->left_out, input->left_out_first);
 		health_number(open, "nodes", (double)input->left_out);
+		open->extent = (double)input->left_out;
 	}
 	if (input->stalled_us >= 30 * US_PER_S) {
 		open = health_hold(health, &(struct health_case){

@@ -265,6 +265,7 @@ static void hold_single(struct health *health, struct health_open_finding *open,
 	open->held_step = health->step;
 	open->finding.last_seen_us = what->at.us ? what->at.wall_us : health->wall_us;
 	open->finding.number_count = 0;
+	open->extent = 0;
 	/* An open finding of the other end names that end first. */
 	if (what->link && port->peer && open->finding.node_guid == port->node->guid) {
 		open->finding.peer_guid = port->peer->node->guid;
@@ -482,20 +483,6 @@ bool health_holds_now(const struct health *health, const struct health_open_find
 	       health->now_us - health->first_us < restart_grace_us(health);
 }
 
-/* How many ports, nodes or hosts a finding combines; 0: it combines none. */
-static double extent_of(const struct finding *finding)
-{
-	static const char *const keys[] = { "ports", "links", "nodes", "switches_gone", "hosts_gone", "switches_behind",
-					    "hcas_behind", "ports_missing" };
-	double extent = 0;
-
-	for (unsigned i = 0; i < finding->number_count; i++)
-		for (unsigned j = 0; j < sizeof(keys) / sizeof(keys[0]); j++)
-			if (!strcmp(finding->numbers[i].key, keys[j]))
-				extent += finding->numbers[i].value;
-	return extent;
-}
-
 /*
  * The last window may end after the repair, and have little of the fault; what many ports, nodes or hosts have in
  * common ends at some of them earlier. Of equal extents the last remains, which has lasted longest.
@@ -505,7 +492,7 @@ static void keep_worst(struct health_open_finding *open)
 	const struct finding *finding = &open->finding;
 	const struct finding_number *number = finding_magnitude(finding);
 	bool of_window = finding_is_of_window(finding->kind);
-	double magnitude = !of_window ? extent_of(finding) : number ? number->value : 0;
+	double magnitude = !of_window ? open->extent : number ? number->value : 0;
 
 	if ((of_window ? !number : !(magnitude > 0)) ||
 	    (*open->worst.past && (magnitude < open->worst.magnitude ||

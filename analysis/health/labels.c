@@ -230,6 +230,7 @@ void health_describe_group(struct health *health, const struct health_group *gro
 
 	snprintf(worst, sizeof(worst), TENSE("%.140s", "%.140s"), finding->text, group->open->past);
 	health_number(group->open, "links", group->held);
+	group->open->extent = group->held;
 	health_clear_affected(group->open);
 	finding->port_count = 0;
 	health->affected_pass++;

@@ -314,6 +314,7 @@ static void hold_switches(struct health *health, const struct health_node *root)
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
 	health_number(open, "hosts_gone", cluster.hosts);
+	open->extent = (double)cluster.switches + cluster.hosts;
 	for (uint32_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i]->isolated && health_cluster(health->nodes[i]) == root)
 			health_set_add_links(&ports, health->nodes[i]);
@@ -431,6 +432,7 @@ static void hold_rack(struct health *health, const struct health_node *leaf, uin
 		    hosts, leaf->name, health->settings.rack_hosts, health_duration(health->now_us - last_us, since));
 	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
 	health_number(open, "hosts_gone", hosts);
+	open->extent = hosts;
 	health_clear_affected(open);
 	for (uint32_t i = 0; i < health->host_count; i++) {
 		if (!health->hosts[i]->down || !is_of_rack(health->hosts[i], leaf->guid, tag))

@@ -453,6 +453,7 @@ static void check_miswired(struct health *health, void *state)
 			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, shape->fabric->names.shown[wrong->leaf],
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
+		open->extent = ports;
 	}
 }
 

@@ -135,6 +135,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 		    all->ports.count > 1 ? "these ports" : "this port");
 	health_number(open, "reset_period_s", period_s);
 	health_number(open, "ports", all->ports.count);
+	open->extent = all->ports.count;
 	health_number(open, "ports_polled", polled);
 	health_number(open, "lower_bounds_percent", percent);
 }
@@ -190,6 +191,7 @@ static void report_single(struct health *health, struct resets *state)
 		health_text(open, "counters of %u ports were reset externally within a minute (ibwire clear, "
 			    "perfquery), or a device restarted", ports.count);
 		health_number(open, "ports", ports.count);
+		open->extent = ports.count;
 	}
 	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
 		if (port->first_reset.us && ports.count < MANY_CLEARED)

@@ -341,9 +341,11 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 	health_number(open, "silent_s", (double)silent_us / SECOND_US);
 	health_number(open, "silent_sweeps", node->silence.sweeps);
 	health_number(open, "nodes", hcas);
+	open->extent = hcas;
 	if (position >= IS_BORDER) {
 		health_number(open, "switches_behind", node->hidden_switches);
 		health_number(open, "hcas_behind", node->hidden_hcas);
+		open->extent += (double)node->hidden_switches + node->hidden_hcas;
 	}
 	if (position >= IS_OWN_SWITCH)
 		list_hidden_hosts(health, open);
@@ -411,6 +413,7 @@ static void report_refusing(struct health *health)
 		open->finding.advice = "check the firmware and the management of this node (perfquery LID), and "
 				       "whether performance management is disabled on it";
 		health_number(open, "ports_refused", node->refused);
+		open->extent = node->refused;
 	}
 }
 
@@ -512,6 +515,7 @@ static void check_coverage(struct health *health, struct silent *silent)
 	health_list_set(open, &ports);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
+	open->extent = (double)missing;
 	health_number(open, "ports_to_unidentified_nodes", (double)health->unidentified);
 	health_number(open, "nodes_silent", silent->silent);
 }

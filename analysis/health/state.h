@@ -210,8 +210,9 @@ struct health_open_finding {
 	int64_t held_us;              /* last time that it held */
 	uint64_t held_step;           /* last step in which a rule held it */
 	char past[320];               /* its text in the past tense; "": text of an earlier run */
+	double extent;                /* ports, nodes, cables in this step, set by its rule; 0: none */
 	/*
-	 * Of the window in which it was worst, or the sweep in which it had most ports, nodes or hosts: what remains
+	 * Of the window in which it was worst, or the sweep of its largest extent: what remains
 	 * once it has ended; past "": not known.
 	 */
 	struct {
