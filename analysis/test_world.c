@@ -2,6 +2,7 @@
 #include "analysis/test_world.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -564,6 +565,14 @@ const struct world_report *world_find_tag(const struct world *world, enum findin
 		if (world->reports[i].finding.kind == kind && world->reports[i].finding.tag == tag)
 			return &world->reports[i];
 	return NULL;
+}
+
+double world_number(const struct finding *finding, const char *key)
+{
+	for (unsigned i = 0; i < finding->number_count; i++)
+		if (!strcmp(finding->numbers[i].key, key))
+			return finding->numbers[i].value;
+	return NAN;
 }
 
 const struct world_report *world_find(const struct world *world, enum finding_kind kind)

@@ -158,6 +158,9 @@ unsigned world_check(const struct world_shape *shape, bool infos, const struct w
 const struct world_report *world_find(const struct world *world, enum finding_kind kind);
 const struct world_report *world_find_tag(const struct world *world, enum finding_kind kind, uint8_t tag);
 
+/* world_number - a number of the evidence; NAN: it has none with this key. */
+double world_number(const struct finding *finding, const char *key);
+
 /*
  * world_settle_routes - all tables become even; they are not read
  * world_make_routes   - and are read

@@ -200,14 +200,6 @@ TEST(amounts_are_lower_bounds_after_a_reset_and_of_the_time_that_is_stored)
 		}
 }
 
-static double number_of(const struct finding *finding, const char *key)
-{
-	for (unsigned i = 0; i < finding->number_count; i++)
-		if (!strcmp(finding->numbers[i].key, key))
-			return finding->numbers[i].value;
-	return NAN;
-}
-
 /* Rates are those of the time that is known, which is shorter than the window of the threshold. */
 TEST(rates_of_symbol_errors_are_of_the_known_time)
 {
@@ -217,8 +209,8 @@ TEST(rates_of_symbol_errors_are_of_the_known_time)
 	world_run(world, "wait 60; spread leaf0/101 symbol_errors 60 24; wait 10");
 	assert_int_equal(health_open(world->health, &open), 1);
 	assert_int_equal(open[0]->kind, FINDING_SYMBOL_ERRORS);
-	assert_true(fabs(number_of(open[0], "symbol_errors_per_hour") - 60 / (300 / 3600.0)) < 30);
-	assert_true(fabs(number_of(open[0], "symbol_ber") * 400e9 * 300 - 60) < 3);
+	assert_true(fabs(world_number(open[0], "symbol_errors_per_hour") - 60 / (300 / 3600.0)) < 30);
+	assert_true(fabs(world_number(open[0], "symbol_ber") * 400e9 * 300 - 60) < 3);
 	world_destroy(world);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -180,7 +181,7 @@ TEST(links_that_are_slow)
 
 TEST(links_that_the_subnet_manager_does_not_set_to_active)
 {
-	const struct finding *const *open;
+	const struct finding *const *open, *finding;
 	struct world *world = world_create(&rails);
 
 	WORLD_CHECK(&rails, false,
@@ -221,7 +222,9 @@ TEST(links_that_the_subnet_manager_does_not_set_to_active)
 		{ "and never becomes active", "kill h3; wait 100; init h3.1; revive h3; wait 400",
 		  "link-not-active warning leaf1/4" });
 	world_run(world, "init h3.1; wait 70");
-	assert_non_null(strstr(world_find(world, FINDING_LINK_NOT_ACTIVE)->finding.text, "been in state Init for "));
+	finding = &world_find(world, FINDING_LINK_NOT_ACTIVE)->finding;
+	assert_non_null(strstr(finding->text, "been in state Init for at least 60 s: "));
+	assert_true(world_number(finding, FINDING_LOWER_BOUND) == 1);
 	world_destroy(world);
 	world = world_create(&rails);
 	world_run(world, "wait 60; " HUNG_SPINE "wait 80; active spine0/1; wait 10");
@@ -236,6 +239,7 @@ TEST(links_that_the_subnet_manager_does_not_set_to_active)
 	world_run(world, "wait 60; " HUNG_SPINE "wait 500; unhang spine0; wait 80");
 	assert_non_null(strstr(world_find(world, FINDING_LINK_NOT_ACTIVE)->finding.text,
 			       "been in state Init for 9 min: "));
+	assert_true(isnan(world_number(&world_find(world, FINDING_LINK_NOT_ACTIVE)->finding, FINDING_LOWER_BOUND)));
 	world_destroy(world);
 }
 

@@ -222,6 +222,7 @@ static void hold_not_active(struct health *health, struct health_port *port)
 		    "manager", port_state_name(is_not_active(a) ? a->state : b->state),
 		    port->degraded_at_least ? "at least " : "", health_duration(state_us, since));
 	health_number(open, "not_active_s", (double)state_us / SECOND_US);
+	health_lower_bound(open, port->degraded_at_least);
 }
 
 /* Flaps that a port counted in the last @since_us. */

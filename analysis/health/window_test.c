@@ -144,14 +144,6 @@ TEST(a_finding_that_is_over_has_the_numbers_of_its_worst_window)
 	world_destroy(world);
 }
 
-static double number_of(const struct finding *finding, const char *key)
-{
-	for (unsigned i = 0; i < finding->number_count; i++)
-		if (!strcmp(finding->numbers[i].key, key))
-			return finding->numbers[i].value;
-	return NAN;
-}
-
 /* An uplink whose load is unknown may be full: shares and excess are what they are then, or more. */
 TEST(numbers_of_a_group_with_an_unknown_member_are_lower_bounds)
 {
@@ -162,15 +154,15 @@ TEST(numbers_of_a_group_with_an_unknown_member_are_lower_bounds)
 	world_restart(world);
 	world_run(world, EVEN "skew leaf0 101 12; " SKEWED "wait 90");
 	finding = open_imbalance(world);
-	assert_true(isnan(number_of(finding, FINDING_LOWER_BOUND)));
-	assert_true(fabs(number_of(finding, "measured_percent") - 100 * 0.8 / 1.5) < 0.5);
-	assert_true(fabs(number_of(finding, "excess_percent") - 100 * (8 * 0.8 / 1.5 - 1)) < 1);
+	assert_true(isnan(world_number(finding, FINDING_LOWER_BOUND)));
+	assert_true(fabs(world_number(finding, "measured_percent") - 100 * 0.8 / 1.5) < 0.5);
+	assert_true(fabs(world_number(finding, "excess_percent") - 100 * (8 * 0.8 / 1.5 - 1)) < 1);
 	world_run(world, "full leaf0/108 xmit_data; full spine7/1 xmit_data; wait 120");
 	finding = open_imbalance(world);
-	assert_true(number_of(finding, FINDING_LOWER_BOUND) == 1);
-	assert_true(fabs(number_of(finding, "measured_percent") - 100 * 0.8 / 2.4) < 0.5);
+	assert_true(world_number(finding, FINDING_LOWER_BOUND) == 1);
+	assert_true(fabs(world_number(finding, "measured_percent") - 100 * 0.8 / 2.4) < 0.5);
 	/* With as much as the hottest, the least excess. */
-	assert_true(fabs(number_of(finding, "excess_percent") - 100 * (8 * 0.8 / 2.2 - 1)) < 1);
+	assert_true(fabs(world_number(finding, "excess_percent") - 100 * (8 * 0.8 / 2.2 - 1)) < 1);
 	assert_non_null(strstr(finding->text, " carries at least 33 % of"));
 	world_destroy(world);
 }
@@ -183,13 +175,13 @@ TEST(a_stall_of_a_saturated_counter_is_a_lower_bound)
 
 	world_run(world, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400");
 	finding = &world_find(world, FINDING_CONGESTION)->finding;
-	assert_true(isnan(number_of(finding, FINDING_LOWER_BOUND)));
+	assert_true(isnan(world_number(finding, FINDING_LOWER_BOUND)));
 	assert_null(strstr(finding->text, "at least"));
 	world_destroy(world);
 	world = world_create(&single);
 	world_run(world, "load leaf0/101 0.2; stall leaf0/101 0.2; full leaf0/101 xmit_wait; wait 400");
 	finding = &world_find(world, FINDING_CONGESTION)->finding;
-	assert_true(number_of(finding, FINDING_LOWER_BOUND) == 1);
+	assert_true(world_number(finding, FINDING_LOWER_BOUND) == 1);
 	assert_non_null(strstr(finding->text, "stalled at least 20 %"));
 	world_destroy(world);
 }
