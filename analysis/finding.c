@@ -284,16 +284,28 @@ const char *finding_kind_name(enum finding_kind kind)
 
 const char *finding_advice(enum finding_kind kind, enum finding_severity severity, const char *cause)
 {
-	if (kind == FINDING_LINK_DEGRADED && cause && !strcmp(cause, FINDING_CAUSE_ENABLED))
-		return "compare the enabled widths and speeds of both ports (smpquery portinfo) with the configuration "
-		       "of the subnet manager, correct them, and retrain the link; the cable is not the cause";
-	if (kind == FINDING_TRAFFIC_FELL && cause && !strcmp(cause, FINDING_CAUSE_JOB))
-		return "see whether the job waits, writes a checkpoint or has failed (`ibwire job report`), or which "
-		       "other finding began at this time";
-	if (kind == FINDING_NODE_SILENT && cause && (!strcmp(cause, "hca") || !strcmp(cause, "host")))
-		return "check whether the host hangs: power, console, load";
-	if (kind == FINDING_NODE_SILENT && cause && !strcmp(cause, "switch"))
-		return "check the management of this switch: firmware, console";
+	static const struct { enum finding_kind kind; const char *cause, *advice; } of_causes[] = {
+		{ FINDING_LINK_DEGRADED, FINDING_CAUSE_ENABLED,
+		  "compare the enabled widths and speeds of both ports (smpquery portinfo) with the configuration of "
+		  "the subnet manager, correct them, and retrain the link; the cable is not the cause" },
+		{ FINDING_TRAFFIC_FELL, FINDING_CAUSE_JOB,
+		  "see whether the job waits, writes a checkpoint or has failed (`ibwire job report`), or which other "
+		  "finding began at this time" },
+		{ FINDING_NODE_SILENT, "hca", "check whether the host hangs: power, console, load" },
+		{ FINDING_NODE_SILENT, "host", "check whether the host hangs: power, console, load" },
+		{ FINDING_NODE_SILENT, "switch", "check the management of this switch: firmware, console" },
+		{ FINDING_NODE_SILENT, "own-switch",
+		  "check the link of this host (ibstat), then this switch; ibwire on a host of another switch shows "
+		  "the rest" },
+		{ FINDING_NODE_SILENT, "own-port", "check the port and the cable of this host (ibstat)" },
+		{ FINDING_NODE_SILENT, "refused",
+		  "check the firmware and the management of this node (perfquery LID), and whether performance "
+		  "management is disabled on it" },
+	};
+
+	for (size_t i = 0; cause && i < sizeof(of_causes) / sizeof(*of_causes); i++)
+		if (of_causes[i].kind == kind && !strcmp(of_causes[i].cause, cause))
+			return of_causes[i].advice;
 	return severity == FINDING_INFO && infos[kind].advice_info ? infos[kind].advice_info : infos[kind].advice;
 }
 

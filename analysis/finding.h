@@ -96,6 +96,16 @@ struct finding_kind_info {
 };
 
 /*
+ * finding_is_refusal - is it about a performance agent that refuses queries?
+ * Its node responds and works, unlike that of other findings of FINDING_NODE_SILENT.
+ */
+enum { FINDING_TAG_REFUSES = 1 };
+static inline bool finding_is_refusal(const struct finding *finding)
+{
+	return finding->kind == FINDING_NODE_SILENT && finding->tag == FINDING_TAG_REFUSES;
+}
+
+/*
  * finding_end - the ends of a finding: its place, its peer, and its ports, of a link both ends
  * A finding about a node is not about the other ends of the links of its ports: these are 0.
  * @fabric:  for the other ends

@@ -60,6 +60,8 @@ TEST(a_link_that_configuration_limits_needs_no_cable)
 	assert_non_null(strstr(finding_advice(FINDING_LINK_DEGRADED, FINDING_WARNING, "width"), "reseat"));
 	assert_null(strstr(finding_advice(FINDING_NODE_SILENT, FINDING_WARNING, "host"), "switch"));
 	assert_null(strstr(finding_advice(FINDING_NODE_SILENT, FINDING_CRITICAL, "switch"), "host"));
+	assert_non_null(strstr(finding_advice(FINDING_NODE_SILENT, FINDING_WARNING, "refused"), "disabled"));
+	assert_non_null(strstr(finding_advice(FINDING_NODE_SILENT, FINDING_CRITICAL, "own-switch"), "ibstat"));
 	assert_null(strstr(limited, "reseat"));
 	assert_non_null(strstr(limited, "configuration"));
 }

@@ -125,6 +125,7 @@ struct job_finding {
 	bool before;               /* it was open when the job began */
 	bool past;                 /* and during the job, its count did not increase or its condition did not hold */
 	bool on_job;               /* on a link that the job uses (else elsewhere in the fabric) */
+	bool refusal;              /* finding_is_refusal() */
 	bool counted;              /* errors is known */
 	uint64_t errors;           /* of its kind on its links during the job */
 	char *subject, *text;

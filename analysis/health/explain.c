@@ -52,10 +52,7 @@ static void mark_nodes(struct health *health, struct health_open_finding *open)
 {
 	struct health_node *node = health_find_node(health, open->finding.node_guid);
 
-	if (!node)
-		return;
-	/* With a tag it says that an agent refuses queries: the node works. */
-	if (open->finding.kind == FINDING_NODE_SILENT && open->finding.tag)
+	if (!node || finding_is_refusal(&open->finding))
 		return;
 	if (open->finding.kind == FINDING_NODE_SILENT) {
 		mark(health, node, open);
@@ -254,12 +251,11 @@ static bool is_of_transit(const struct health *health, const struct finding *fin
 static bool explains_event(const struct health *health, const struct finding *finding, enum health_event event)
 {
 	switch (finding->kind) {
-	case FINDING_NODE_SILENT:
 	case FINDING_NODE_MISSING:
+	case FINDING_NODE_SILENT:
 	case FINDING_LINK_DOWN:
 	case FINDING_LINK_NOT_ACTIVE:
-		return !(finding->kind == FINDING_NODE_SILENT && finding->tag) && (event != EVENT_REROUTED ||
-			is_of_transit(health, finding));
+		return !finding_is_refusal(finding) && (event != EVENT_REROUTED || is_of_transit(health, finding));
 	case FINDING_LINK_DEGRADED:
 	case FINDING_UPLINK_IMBALANCE:
 		return event == EVENT_TRAFFIC_FELL && finding->severity == FINDING_CRITICAL;

@@ -134,7 +134,7 @@ void health_restore_state(struct health *health)
 			restore_link(health, open);
 		else if (finding->kind == FINDING_NODE_MISSING || finding->kind == FINDING_HOST_RESTART)
 			restore_node(health, finding);
-		else if (finding->kind == FINDING_NODE_SILENT && !finding->tag)
+		else if (finding->kind == FINDING_NODE_SILENT && !finding_is_refusal(finding))
 			restore_silence(health, open);
 	}
 	for (size_t i = 0; i < health->count_count; i++)

@@ -11,9 +11,6 @@
 #include "fabric/planes.h"
 #include "fabric/routes.h"
 
-/* Of the finding about a node whose agent refuses queries: it responds, and works. */
-enum { REFUSES_TAG = 1 };
-
 /* Unresponsive nodes of this step, and the share of ports that were read. */
 struct silent {
 	uint32_t polled, silent;    /* nodes */
@@ -304,14 +301,10 @@ static void describe_links(const struct health_node *node, const char *host, cha
 
 static void hold_silent(struct health *health, const struct health_node *node, uint32_t hcas, const char *host)
 {
-	static const struct { const char *cause, *who, *advice; } positions[] = {
-		[IS_HCA] = { "hca", "", NULL }, [IS_HOST] = { "host", "", NULL }, [IS_SWITCH] = { "switch", "", NULL },
-		[IS_BORDER] = { "switch", "", "check this switch first; what is behind it is polled again when it "
-				"responds" },
-		[IS_OWN_SWITCH] = { "own-switch", ", the switch of this host,", "check the link of this host (ibstat), "
-				    "then this switch; ibwire on a host of another switch shows the rest" },
-		[IS_OWN_PORT] = { "own-port", ", the port of this host,", "check the port and the cable of this host "
-				  "(ibstat)" },
+	static const struct { const char *cause, *who; } positions[] = {
+		[IS_HCA] = { "hca", "" }, [IS_HOST] = { "host", "" }, [IS_SWITCH] = { "switch", "" },
+		[IS_BORDER] = { "switch", "" }, [IS_OWN_SWITCH] = { "own-switch", ", the switch of this host," },
+		[IS_OWN_PORT] = { "own-port", ", the port of this host," },
 	};
 	enum position position = position_of(health, node, hcas);
 	int64_t silent_us = health->now_us - node->silence.good_us;
@@ -319,7 +312,6 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 		.kind = FINDING_NODE_SILENT, .severity = position >= IS_SWITCH ? FINDING_CRITICAL : FINDING_WARNING,
 		.node = node, .since = node->silence.bad, .cause = positions[position].cause,
 		.subject = position == IS_HOST ? host : NULL });
-	const char *advice = positions[position].advice;
 	char since[32], hidden[160], links[160];
 	struct health_set ports = { 0 };
 
@@ -336,8 +328,8 @@ static void hold_silent(struct health *health, const struct health_node *node, u
 			    positions[position].who, since, hidden);
 	else
 		health_text(open, "%s " TENSE("has", "had") " not responded for %s; %s", node->name, since, links);
-	open->finding.advice = advice ? advice : finding_advice(FINDING_NODE_SILENT, open->finding.severity,
-							positions[position].cause);
+	if (position == IS_BORDER)
+		open->finding.advice = "check this switch first; what is behind it is polled again when it responds";
 	health_number(open, "silent_s", (double)silent_us / SECOND_US);
 	health_number(open, "silent_sweeps", node->silence.sweeps);
 	health_number(open, "nodes", hcas);
@@ -391,7 +383,8 @@ static void report_refusing(struct health *health)
 
 	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
-		struct health_open_finding *open = health_find(health, FINDING_NODE_SILENT, node, 0, REFUSES_TAG);
+		struct health_open_finding *open = health_find(health, FINDING_NODE_SILENT, node, 0,
+							       FINDING_TAG_REFUSES);
 		bool refuses = node->refused && !node->polled && !node->unread &&
 			       (node->type == NODE_SWITCH || node->had_counters || open);
 		struct health_set ports = { 0 };
@@ -401,17 +394,15 @@ static void report_refusing(struct health *health)
 				     settings->silent_after_us, open))
 			continue;
 		open = health_hold(health, &(struct health_case){
-			.kind = FINDING_NODE_SILENT, .node = node, .tag = REFUSES_TAG, .since = node->refusal.bad,
+			.kind = FINDING_NODE_SILENT, .node = node, .tag = FINDING_TAG_REFUSES,
 			.severity = node->had_counters || was_warning ? FINDING_WARNING : FINDING_INFO,
-			.cause = "refused" });
+			.since = node->refusal.bad, .cause = "refused" });
 		health_set_add_links(&ports, node);
 		health_list_set(open, &ports);
 		health_text(open, "the performance agent of %s " TENSE("refuses", "refused") " queries of %u port%s; "
 			    "their traffic " TENSE("is", "was") " known from the other ends of their links, their "
 			    "errors " TENSE("are", "were") " unknown", node->name, node->refused,
 			    text_plural(node->refused));
-		open->finding.advice = "check the firmware and the management of this node (perfquery LID), and "
-				       "whether performance management is disabled on it";
 		health_number(open, "ports_refused", node->refused);
 		open->extent = node->refused;
 	}

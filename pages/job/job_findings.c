@@ -124,6 +124,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 		for (unsigned at = 0; !added->on_job && finding_end(finding, report->fabric, at, &guid, &num); at++)
 			added->on_job = is_on_job(taking->work, guid, num);
 		count_errors(taking->work, finding, added);
+		added->refusal = finding_is_refusal(finding);
 		added->past = is_past(report, finding, added);
 	}
 	if (!added || !added->subject || !added->text)

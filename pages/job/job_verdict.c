@@ -261,7 +261,10 @@ static size_t judge_findings(struct judging *judging, enum job_verdict verdict)
 	return held;
 }
 
-/* A node that did not respond: what its ports counted is known from the other ends of its links only, or not at all. */
+/*
+ * A node that did not respond, or refused queries: what its ports counted is known from the other ends of its links
+ * only, or not at all.
+ */
 static void judge_silent(struct judging *judging)
 {
 	const struct job_report *report = judging->report;
@@ -274,13 +277,14 @@ static void judge_silent(struct judging *judging)
 		if (!finding->on_job || finding->kind != FINDING_NODE_SILENT || finding->past ||
 		    finding->severity < FINDING_WARNING || count++ >= JUDGE_LINES_MOST)
 			continue;
-		judge_line(judging, JOB_VERDICT_NOT_RESPONDING, finding->severity, "%.128s did not respond from %s%s "
-			   "(its traffic is known from the other ends of its links, or unknown)", finding->subject,
+		judge_line(judging, JOB_VERDICT_NOT_RESPONDING, finding->severity, "%.128s %s from %s%s (its "
+			   "traffic is known from the other ends of its links, or unknown)", finding->subject,
+			   finding->refusal ? "refused queries" : "did not respond",
 			   when_format_local(finding->since_us, since), finding->before ? ", before the job" : "");
 	}
 	if (count > JUDGE_LINES_MOST)
-		judge_line(judging, JOB_VERDICT_NOT_RESPONDING, FINDING_WARNING, "and %zu more node%s did not respond",
-			   count - JUDGE_LINES_MOST, text_plural(count - JUDGE_LINES_MOST));
+		judge_line(judging, JOB_VERDICT_NOT_RESPONDING, FINDING_WARNING, "and %zu more node%s did not respond "
+			   "or refused queries", count - JUDGE_LINES_MOST, text_plural(count - JUDGE_LINES_MOST));
 }
 
 /* Changes without a finding: they were too short for one, or no collector ran. */

@@ -131,6 +131,10 @@ TEST_WITH(a_host_that_did_not_respond_is_named, make_numbers, free_numbers)
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_NOT_RESPONDING);
 	assert_int_equal(numbers.report.verdict[0].severity, FINDING_WARNING);
 	assert_non_null(strstr(numbers.report.verdict[0].text, "node0003 did not respond from "));
+	finding.refusal = true;
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_non_null(strstr(numbers.report.verdict[0].text, "node0003 refused queries from "));
 	numbers.report.verdict_count = 0;
 	finding.past = true;
 	assert_int_equal(job_judge(&numbers.report, NULL), 0);
