@@ -119,8 +119,8 @@ struct job_rules {
 
 /*
  * jobs_begin - store a new job, and close those that @rules name, in one transaction
- * @job:  id, labels, name, hosts, command and begin of the job, without begin_sweep. Its number is set, and
- *        its id "run-NUMBER" if it is ""
+ * @job:  id, labels, name, hosts, command and begin of the job, without begin_sweep. Its number and display_id are
+ *        set, and its id "run-NUMBER" if it is ""
  *
  * A suspended job is not on its hosts. Return: 0; 1 if a job with this id has not ended in the same cluster, with
  * its number and begin_us in @job and nothing changed; ERR_IO.

@@ -62,8 +62,10 @@ static bool post(const struct notify *notify, const struct notification *what)
 	long status = 0;
 
 	if (!http_post_open(&post, &notify->receiver, NULL) ||
-	    http_post_prepare(&post, headers, what->json, what->len, &why) < 0)
+	    http_post_prepare(&post, headers, what->json, what->len, &why) < 0) {
+		log_warning("%s: %s", notify->receiver.shown, *why.text ? why.text : "out of memory");
 		return false;
+	}
 	status = http_post_run(&post);
 	if (status >= 200 && status < 300)
 		return true;

@@ -130,7 +130,8 @@ static void take(struct job_options *options, const struct job *job, bool end)
 		return;
 	options->snapshot.fast = true;
 	if (snapshot_store(&options->snapshot, job_snapshot_name(job->number, end, name), &err) < 0)
-		log_warning("no snapshot at the %s of job %s: %s", end ? "end" : "begin", job->id, err.text);
+		log_warning("no snapshot at the %s of job %s: %s", end ? "end" : "begin",
+			    job->display_id, err.text);
 }
 
 struct beginning {
@@ -162,7 +163,7 @@ static void report_closed(void *ctx, const struct job *closed)
 		log_warning("job %s never ended; closed because it is too old", closed->display_id);
 	else
 		log_warning("job %s never ended; closed because job %s began on its hosts", closed->display_id,
-			    beginning->job->id);
+			    beginning->job->display_id);
 }
 
 /* Fill in the hosts and the command. */

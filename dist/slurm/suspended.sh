@@ -29,14 +29,15 @@ change() {
 	fi
 }
 
-# change_all suspend|resume: of the ids on standard input. A job that has ended, or is unknown (64), is no failure.
+# change_all suspend|resume: of the ids on standard input. What is refused (64), such as a job that has ended or is
+# unknown, is logged and not tried again.
 change_all() {
 	while read -r id; do
-		said=$(change "$1" "$id" 2>&1 </dev/null)
+		output=$(change "$1" "$id" 2>&1 </dev/null)
 		status=$?
-		[ "$status" = 0 ] || [ "$status" = 64 ] && continue
-		logger -t ibwire "$1 of job $id: $said"
-		return 1
+		[ "$status" = 0 ] && continue
+		logger -t ibwire "$1 of job $id: $output"
+		[ "$status" = 64 ] || return 1
 	done
 }
 

@@ -368,6 +368,21 @@ static int insert_job(struct saved_writer *writer, struct job *job, struct error
 			(long long)job->number);
 }
 
+static int read_display_id(struct saved_writer *writer, struct job *job, struct error *err)
+{
+	sqlite3_stmt *find;
+	int result = db_prepare(writer->db, "SELECT " JOB_DISPLAY_ID " FROM job j WHERE number = ?", &find, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(find, 1, job->number);
+	result = db_step(find, err);
+	if (result > 0)
+		saved_copy_text(job->display_id, sizeof(job->display_id), find, 0);
+	sqlite3_finalize(find);
+	return result < 0 ? result : 0;
+}
+
 int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_rules *rules, struct error *err)
 {
 	struct running running = { 0 };
@@ -384,12 +399,15 @@ int jobs_begin(struct saved_writer *writer, struct job *job, const struct job_ru
 		    !has_expired(&running.jobs[i], &moment, rules)) {
 			job->number = running.jobs[i].number;
 			job->begin_us = running.jobs[i].begin_us;
+			memcpy(job->display_id, running.jobs[i].display_id, sizeof(job->display_id));
 			result = 1;
 		}
 	if (!result)
 		result = close_running(writer, job, &moment, &running, rules, err);
 	if (!result)
 		result = insert_job(writer, job, err);
+	if (!result)
+		result = read_display_id(writer, job, err);
 	result = saved_end_step(writer, result, err);
 	for (size_t i = 0; !result && rules->closed && i < running.count; i++)
 		if (running.jobs[i].end_us)

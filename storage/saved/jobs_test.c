@@ -48,6 +48,8 @@ static bool overlaps(void *ctx, const struct job *running)
 /* The cluster of jobs that begin, end and are found; NULL: none, and that of any. */
 static const char *cluster;
 
+static char began[JOB_DISPLAY_SIZE]; /* display_id of the last one */
+
 static int begin_at(const char *id, const char *hosts, int64_t wall_us, int64_t boot_us, const char *boot_id,
 		    struct closed *closed)
 {
@@ -69,6 +71,7 @@ static int begin_at(const char *id, const char *hosts, int64_t wall_us, int64_t 
 	if (result < 0)
 		fail_msg("%s", err.text);
 	assert_true(job.number > 0);
+	snprintf(began, sizeof(began), "%s", job.display_id);
 	saved_writer_close(writer);
 	return result;
 }
@@ -232,6 +235,9 @@ TEST_IN_FOLDER(a_job_is_named_with_its_cluster_if_there_are_several)
 	assert_string_equal(jobs.list[0].id, "7");
 	cluster = "beta";
 	begin("7", "c", S, &closed);
+	assert_string_equal(began, "7@beta");
+	begin("7", "c", S, &closed);
+	assert_string_equal(began, "7@beta"); /* it runs already */
 	check_display_id("alpha", "7", "7@alpha");
 	check_display_id("beta", "7", "7@beta");
 	/* Its cluster is unknown. */

@@ -202,7 +202,8 @@ def slurm():
 def poll(given):
     """suspended.sh, with squeue and scontrol of this test: tests/slurm/run has those of Slurm."""
     os.mkdir("slurm/bin")
-    for name, text in (("scontrol", "echo 'ClusterName             = alpha'"), ("squeue", "cat slurm/list")):
+    for name, text in (("scontrol", "echo 'ClusterName             = alpha'"), ("squeue", "cat slurm/list"),
+                       ("logger", 'echo "$3" >>slurm/log')):
         with open("slurm/bin/" + name, "w", encoding="ascii") as file:
             file.write(f"#!/bin/sh\n{text}\n")
         os.chmod("slurm/bin/" + name, 0o755)
@@ -225,6 +226,7 @@ def poll(given):
     tap.equal("nothing changes", polled("30", "31_7"), (0, [], ["suspended", "suspended"]))
     tap.equal("one is resumed", polled("30"), (0, ["resume\n"], ["suspended", "running"]))
     tap.equal("an unknown one is left out", polled("30", "99"), (0, ["suspend\n"], ["suspended", "running"]))
+    tap.contains("and logged", read_file("slurm/log"), "suspend of job 99: ibwire: no job '99' began")
     os.remove("slurm/bin/squeue")
     tap.equal("without squeue, nothing changes", polled(), (1, [], ["suspended", "running"]))
 
