@@ -2,7 +2,6 @@
 #include "analysis/health.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,52 +318,10 @@ void health_extend(struct health *health, struct health_open_finding *open)
 		snprintf(open->finding.text, sizeof(open->finding.text), "%s", open->past);
 }
 
-/* Keep one of the two alternatives of each TENSE. */
-static void set_tense(const char *both, bool past, char *ret, size_t size)
-{
-	size_t len = 0;
-	char part = 0;
-
-	for (; *both && len + 1 < size; both++)
-		if (*both >= 1 && *both <= 3)
-			part = *both % 3;
-		else if (!part || past == (part == 2))
-			ret[len++] = *both;
-	ret[len] = '\0';
-}
-
-void health_text(struct health_open_finding *open, const char *format, ...)
-{
-	char both[2 * sizeof(open->finding.text)];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(both, sizeof(both), format, args);
-	va_end(args);
-	set_tense(both, false, open->finding.text, sizeof(open->finding.text));
-	set_tense(both, true, open->past, sizeof(open->past));
-}
-
 void health_drop(struct health_open_finding *open)
 {
 	if (open)
 		open->dropped = true;
-}
-
-void health_number(struct health_open_finding *open, const char *key, double value)
-{
-	struct finding *finding = &open->finding;
-
-	if (finding->number_count < FINDING_NUMBERS_MAX)
-		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
-}
-
-void health_lower_bound(struct health_open_finding *open, bool at_least)
-{
-	for (unsigned i = 0; i < open->finding.number_count; i++)
-		at_least &= strcmp(open->finding.numbers[i].key, FINDING_LOWER_BOUND) != 0;
-	if (at_least)
-		health_number(open, FINDING_LOWER_BOUND, 1);
 }
 
 /* At least four sweeps: with a long interval a condition is seen less often. */
@@ -400,12 +357,6 @@ bool health_debounce(struct health *health, struct debounce *debounce, bool bad,
 	if (!debounce->sweeps++)
 		debounce->bad = health_now(health);
 	return is_open || (debounce->sweeps >= sweeps && health->now_us - debounce->good_us >= after_us);
-}
-
-void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us)
-{
-	health_number(open, FINDING_WINDOW_FROM, (double)(health->wall_us - (health->now_us - from_us)));
-	health_number(open, FINDING_WINDOW_UNTIL, (double)(health->wall_us - (health->now_us - until_us)));
 }
 
 int health_restore(struct health *health, const struct finding *finding, struct error *err)
@@ -483,49 +434,6 @@ bool health_holds_now(const struct health *health, const struct health_open_find
 	       health->now_us - health->first_us < restart_grace_us(health);
 }
 
-/*
- * The last window may end after the repair, and have little of the fault; what many ports, nodes or hosts have in
- * common ends at some of them earlier. Of equal extents the last remains, which has lasted longest.
- */
-static void keep_worst(struct health_open_finding *open)
-{
-	const struct finding *finding = &open->finding;
-	const struct finding_number *number = finding_magnitude(finding);
-	bool of_window = finding_is_of_window(finding->kind);
-	double magnitude = !of_window ? open->extent : number ? number->value : 0;
-
-	if ((of_window ? !number : !(magnitude > 0)) ||
-	    (*open->worst.past && (magnitude < open->worst.magnitude ||
-				   (of_window && magnitude <= open->worst.magnitude))))
-		return;
-	memcpy(open->worst.past, open->past, sizeof(open->worst.past));
-	memcpy(open->worst.numbers, finding->numbers, sizeof(open->worst.numbers));
-	open->worst.number_count = finding->number_count;
-	memcpy(open->worst.hosts, finding->hosts, sizeof(open->worst.hosts));
-	open->worst.host_count = finding->host_count;
-	open->worst.affected_hosts = finding->affected_hosts;
-	memcpy(open->worst.ports, finding->ports, sizeof(open->worst.ports));
-	open->worst.port_count = finding->port_count;
-	open->worst.magnitude = magnitude;
-}
-
-static void restore_worst(struct health_open_finding *open)
-{
-	struct finding *finding = &open->finding;
-
-	if (!*open->worst.past)
-		return;
-	memcpy(open->past, open->worst.past, sizeof(open->past));
-	memcpy(finding->numbers, open->worst.numbers, sizeof(open->worst.numbers));
-	finding->number_count = open->worst.number_count;
-	memcpy(finding->hosts, open->worst.hosts, sizeof(open->worst.hosts));
-	finding->host_count = open->worst.host_count;
-	finding->affected_hosts = open->worst.affected_hosts;
-	open->affected_generation = 0;
-	memcpy(finding->ports, open->worst.ports, sizeof(open->worst.ports));
-	finding->port_count = open->worst.port_count;
-}
-
 /* Its condition has ended, holds again, or is unchanged. */
 static void update_state(const struct health *health, struct health_open_finding *open)
 {
@@ -542,7 +450,7 @@ static void update_state(const struct health *health, struct health_open_finding
 	if (finding->ok_since_us && !holds)
 		return;
 	finding->ok_since_us = finding->ok_since_us ? finding->ok_since_us : health->wall_us;
-	restore_worst(open);
+	health_restore_worst(open);
 	snprintf(text, sizeof(text), "%s", *open->past ? open->past : finding->text);
 	len = snprintf(finding->text, sizeof(finding->text), "%s",
 		       *open->past ? "" : "before a restart of the collector: ");
@@ -621,7 +529,7 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 		if (open->held_step == health->step && !finding_format_thresholds(&open->finding, thresholds))
 			add_thresholds(health, open);
 		if (open->held_step == health->step)
-			keep_worst(open);
+			health_keep_worst(open);
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;

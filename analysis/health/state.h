@@ -415,6 +415,12 @@ __attribute__((format(printf, 2, 3))) void health_text(struct health_open_findin
 void health_number(struct health_open_finding *open, const char *key, double value);
 /* health_lower_bound - add FINDING_LOWER_BOUND, once, if a number is one */
 void health_lower_bound(struct health_open_finding *open, bool at_least);
+/*
+ * health_keep_worst - remember text, numbers, hosts and ports if the finding was never worse, or never wider
+ * health_restore_worst - state those again, once it has ended
+ */
+void health_keep_worst(struct health_open_finding *open);
+void health_restore_worst(struct health_open_finding *open);
 /* health_window - add the window of the numbers. @from_us, @until_us: CLOCK_BOOTTIME */
 void health_window(const struct health *health, struct health_open_finding *open, int64_t from_us, int64_t until_us);
 
