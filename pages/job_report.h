@@ -128,8 +128,7 @@ struct job_finding {
 	bool refusal;              /* finding_is_refusal() */
 	bool counted;              /* errors is known */
 	uint64_t errors;           /* of its kind on its links during the job */
-	char *subject, *text;
-	const char *advice;        /* static storage */
+	char *subject, *text, *advice;
 };
 
 /* A link that changed, forwarding tables that changed, counters that were reset. */

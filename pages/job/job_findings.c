@@ -118,7 +118,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 			.closed_us = finding->closed_us, .before = finding->since_us < report->begin_us,
 			.subject = job_text(report, "%s", finding->subject),
 			.text = job_text(report, "%s", finding->text),
-			.advice = finding_advice(finding->kind, finding->severity, finding->cause),
+			.advice = job_text(report, "%s", finding->advice),
 		};
 		added->on_job = finding->port && is_between(taking->work, finding->node_guid, finding->peer_guid);
 		for (unsigned at = 0; !added->on_job && finding_end(finding, report->fabric, at, &guid, &num); at++)
@@ -127,7 +127,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 		added->refusal = finding_is_refusal(finding);
 		added->past = is_past(report, finding, added);
 	}
-	if (!added || !added->subject || !added->text)
+	if (!added || !added->subject || !added->text || !added->advice)
 		taking->code = err_nomem(taking->err);
 	return taking->code == 0;
 }
