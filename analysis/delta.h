@@ -44,6 +44,9 @@ static inline int64_t delta_us_add(int64_t us, int64_t more_us)
 	return !__builtin_add_overflow(us, more_us, &sum_us) ? sum_us : more_us < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* What a tool clears with any counter, and what is lost then shows in no decrease. */
+#define DELTA_LOST_SET (COUNTER_ERROR_SET | COUNTER_BIT(COUNTER_XMIT_WAIT))
+
 /*
  * delta_resets - counters whose reset is known
  * @reset:  those that decreased
@@ -52,7 +55,7 @@ static inline int64_t delta_us_add(int64_t us, int64_t more_us)
  */
 static inline counter_set delta_resets(counter_set reset)
 {
-	return reset ? reset | COUNTER_ERROR_SET | COUNTER_BIT(COUNTER_XMIT_WAIT) : 0;
+	return reset ? reset | DELTA_LOST_SET : 0;
 }
 
 /* delta_lower_bounds - the known counters whose value is a lower bound */

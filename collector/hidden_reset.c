@@ -57,9 +57,8 @@ static counter_set others_can_be_hidden(const struct port_sample *sample, counte
 	const struct reading *reading = sample->reading;
 	counter_set hidden = 0;
 
-	for (int i = COUNTER_XMIT_WAIT; i < COUNTER_COUNT; i++)
-		if (reading->value[i] && (i == COUNTER_XMIT_WAIT || i >= COUNTER_TRAFFIC_COUNT))
-			hidden |= COUNTER_BIT(i);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		hidden |= reading->value[i] ? DELTA_LOST_SET & COUNTER_BIT(i) : 0;
 	return hidden & sample->delta->known & ~sample->delta->reset & ~(traffic ? 0 : reading->wide);
 }
 

@@ -90,11 +90,7 @@ bool cells_ber_is_known(const struct ber *ber)
 
 void cells_ber(struct result *result, size_t column, const struct ber *ber)
 {
-	if (!cells_ber_is_known(ber))
-		return;
-	result_real(result, column, ber->rate);
-	if (ber->at_least)
-		result_showf(result, column, STYLE_PLAIN, "%.2g+", ber->rate);
+	result_measure(result, column, measure_of(ber->rate, !ber->at_least));
 }
 
 void cells_ber_below(struct result *result, size_t column, const struct ber *ber)

@@ -29,7 +29,7 @@ bool group_count(const struct shape *shape, const struct balance *balance, const
 		 struct group_counts *counts);
 
 /*
- * group_append_counts - "3 groups with a cause (1 in both directions), 5 ...
+ * group_append_counts - "3 groups with a cause (1 in both directions), 5 ..."
  * group_append_others - "92 balanced, 22 idle, 0 unknown": the groups that are not reported
  */
 void group_append_counts(const struct group_counts *counts, struct text *text);

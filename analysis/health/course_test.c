@@ -200,6 +200,26 @@ TEST(amounts_are_lower_bounds_after_a_reset_and_of_the_time_that_is_stored)
 		}
 }
 
+/* A restart of the collector changes no duration, and makes none a lower bound. */
+TEST(a_link_in_init_keeps_the_time_of_its_state_over_a_restart)
+{
+	static const struct { const char *script, *text; } cases[] = {
+		{ "wait 60; init h3.2; wait 300; restart; wait 20", "in state Init for 5 min" },
+		{ "cold; init h3.2; wait 300; restart; wait 20", "in state Init for at least 5 min" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world *world = world_create(&rails);
+		const struct finding *const *open;
+
+		world_run(world, cases[i].script);
+		assert_int_equal(health_open(world->health, &open), 1);
+		if (!strstr(open[0]->text, cases[i].text))
+			fail_msg("%s: %s", cases[i].script, open[0]->text);
+		world_destroy(world);
+	}
+}
+
 /* Rates are those of the time that is known, which is shorter than the window of the threshold. */
 TEST(rates_of_symbol_errors_are_of_the_known_time)
 {

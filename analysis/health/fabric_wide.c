@@ -165,9 +165,7 @@ static void check_saturated(struct health *health)
 /* The other end of a link counts the same traffic. */
 static bool counts_at_peer(const struct health_port *port, counter_set counters)
 {
-	const struct health_port *peer = port->peer;
-
-	return peer && peer->is_read && !peer->node->silent && !is_saturated(peer, counters);
+	return health_is_read(port->peer) && !is_saturated(port->peer, counters);
 }
 
 /*

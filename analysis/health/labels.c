@@ -79,6 +79,11 @@ void health_set_add_node(struct health_set *set, const struct health_node *node)
 		}
 }
 
+bool health_is_read(const struct health_port *port)
+{
+	return port && port->is_read && !port->node->silent;
+}
+
 void health_set_add_links(struct health_set *set, const struct health_node *node)
 {
 	for (uint32_t i = 0; node && i < node->slots; i++)

@@ -123,6 +123,28 @@ static void restore_silence(struct health *health, const struct health_open_find
 	};
 }
 
+/* Links have been in their state for as long as their finding. */
+static void restore_not_active(struct health *health, const struct health_open_finding *open)
+{
+	const struct finding *finding = &open->finding;
+	const struct finding_port single = { finding->node_guid, finding->port };
+	unsigned count = finding->port ? 1 : finding->port_count;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct finding_port *which = finding->port ? &single : &finding->ports[i];
+		struct health_node *node = health_find_node(health, which->node_guid);
+		struct health_port *port = node && which->port < node->slots ? &node->ports[which->port] : NULL;
+
+		if (port && port->degraded != HEALTH_NOT_ACTIVE)
+			port = port->peer;
+		if (!port || port->degraded != HEALTH_NOT_ACTIVE)
+			continue;
+		port->degraded_us = open->since.us;
+		port->degraded_since = open->since;
+		port->degraded_at_least = number_of(finding, FINDING_LOWER_BOUND, 0) > 0;
+	}
+}
+
 void health_restore_state(struct health *health)
 {
 	for (size_t i = 0; i < health->open.count; i++) {
@@ -136,6 +158,8 @@ void health_restore_state(struct health *health)
 			restore_node(health, finding);
 		else if (finding->kind == FINDING_NODE_SILENT && !finding_is_refusal(finding))
 			restore_silence(health, open);
+		else if (finding->kind == FINDING_LINK_NOT_ACTIVE)
+			restore_not_active(health, open);
 	}
 	for (size_t i = 0; i < health->count_count; i++)
 		restore_count(health, &health->counts[i]);

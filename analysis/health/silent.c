@@ -389,6 +389,8 @@ static void report_refusing(struct health *health)
 			       (node->type == NODE_SWITCH || node->had_counters || open);
 		struct health_set ports = { 0 };
 		bool was_warning = open && open->finding.severity == FINDING_WARNING;
+		uint32_t links = 0, known = 0;
+		char unknown[80] = "";
 
 		if (!health_debounce(health, &node->refusal, refuses, settings->silent_sweeps,
 				     settings->silent_after_us, open))
@@ -399,10 +401,16 @@ static void report_refusing(struct health *health)
 			.since = node->refusal.bad, .cause = "refused" });
 		health_set_add_links(&ports, node);
 		health_list_set(open, &ports);
+		for (uint32_t at = 0; at < node->slots; at++) {
+			links += node->ports[at].peer != NULL;
+			known += node->ports[at].peer && health_is_read(node->ports[at].peer);
+		}
+		if (known < links)
+			snprintf(unknown, sizeof(unknown), " and the traffic of %u of %u link%s", links - known,
+				 links, text_plural(links));
 		health_text(open, "the performance agent of %s " TENSE("refuses", "refused") " queries of %u port%s; "
-			    "their traffic " TENSE("is", "was") " known from the other ends of their links, their "
-			    "errors " TENSE("are", "were") " unknown", node->name, node->refused,
-			    text_plural(node->refused));
+			    "unknown: their errors%s%s", node->name, node->refused, text_plural(node->refused),
+			    unknown, known ? "; the other ends of their links count the traffic" : "");
 		health_number(open, "ports_refused", node->refused);
 		open->extent = node->refused;
 	}

@@ -478,6 +478,8 @@ struct health_set {
 void health_set_add(struct health_set *set, const struct health_port *port);
 /* health_set_add_node - add port 0 of a switch, or the first cabled port of an HCA. @node: or NULL */
 void health_set_add_node(struct health_set *set, const struct health_node *node);
+/* health_is_read - have its counters been read in this run, and does its node respond? @port: or NULL */
+bool health_is_read(const struct health_port *port);
 /* health_set_add_links - add the ports of a node that have, or had, a link. @node: or NULL */
 void health_set_add_links(struct health_set *set, const struct health_node *node);
 /* health_set_add_host - the same for a node, or for all HCAs of its host. @silent: if they do not respond */
