@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What an open finding states: its text, in the present and the past tense, its numbers, and what remains at its end. */
+/* What an open finding states: its text in present and past tense, its numbers, and what remains at its end. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
