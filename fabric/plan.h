@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * plan.h - a cabling plan: which port is to be connected to which
+ *
+ * A plan is read from one or more files and names devices and ports as its author does. It is
+ * resolved against a fabric (plan_resolve), and compared with it (fabric/plan_diff.h). A plan
+ * without a fabric has no ports, so it outlives each topology.
+ */
+#ifndef IBWIRE_FABRIC_PLAN_H
+#define IBWIRE_FABRIC_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct fabric;
+struct shape;
+struct text;
+
+enum plan_form { PLAN_NDT, PLAN_LIST, PLAN_TOPO, PLAN_DUMP, PLAN_FORM_COUNT };
+
+/* One end of a planned link, as written. Strings are owned by the plan; "" where the file has none. */
+struct plan_end {
+	const char *device;   /* "leaf-a01", "node0001", "0x2c5eab0300b87b40" */
+	const char *port;     /* "Port 21", "node0001 mlx5_0", "Blade 16_Port 2/20", "6.2" */
+	const char *place;    /* rack and height of a spreadsheet: "Rack A #1 U41" */
+};
+
+struct plan_link {
+	struct plan_end ends[2];
+	const char *cable;       /* what the file says of the cable: "200G HDR cable, 10" */
+	uint32_t mbits_per_s;    /* planned rate, all lanes: 200000; 0: none given */
+	uint8_t width;           /* enum link_width; 0: none given */
+	uint8_t speed;           /* enum link_speed; LINK_SPEED_NONE: none given */
+	uint32_t file, line;     /* index into files; from 1 */
+};
+
+/* A line that is not judged, and why. */
+struct plan_problem {
+	uint32_t file, line;
+	const char *text;        /* one line, without file and number */
+};
+
+/* A zeroed struct is an empty plan. */
+struct plan {
+	struct plan_link *links;
+	size_t link_count, link_capacity;
+	struct plan_file { const char *name; enum plan_form form; } *files;
+	size_t file_count;
+	struct plan_problem *problems; /* of reading: torn lines, doubled ends, no such column */
+	size_t problem_count, problem_capacity;
+	void *memory;            /* private */
+};
+
+/*
+ * plan_read - append the links of a file, whose form is found from its content
+ * @name:   of the file, for messages
+ * @chars, @len:  its text
+ *
+ * Lines that cannot be read are problems, and the others are links.
+ * Return: 0; ERR_IO: no form of a plan, or no link in it; ERR_NOMEM. After an error the plan is as before.
+ */
+int plan_read(struct plan *plan, const char *name, const char *chars, size_t len, struct error *err);
+void plan_done(struct plan *plan);
+
+/* A planned link in a fabric. */
+struct plan_place {
+	uint32_t node[2];  /* of its ends: index into nodes, or FABRIC_NONE: no such node */
+	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port */
+};
+
+struct plan_ports {
+	struct plan_place *links;      /* parallel to plan->links */
+	struct plan_problem *problems; /* a line for each unknown name (once, with similar names) or port */
+	size_t problem_count, problem_capacity;
+	size_t not_judged;             /* links of which an end has no port, and second links of a port */
+	void *memory;                  /* private */
+};
+
+/*
+ * plan_resolve - find the ports of a plan in a fabric
+ * @shape:  of the fabric: hosts, cages
+ * @ret:    for plan_ports_done(); untouched on error
+ *
+ * A name is, in this order: a GUID; the complete name of a node; its displayed name; these without regard to
+ * case and domain; a host with a device or with its only HCA; a director with line module and ASIC.
+ * Return: 0 or ERR_NOMEM.
+ */
+int plan_resolve(const struct plan *plan, const struct shape *shape, struct plan_ports *ret, struct error *err);
+void plan_ports_done(struct plan_ports *ports);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * plan_diff.h - differences between a cabling plan and a fabric, named as the work that removes them
+ *
+ * Planned and present links are edges between ports; each port has at most one of both. What is not
+ * equal forms chains and cycles, which alternate between both kinds: a cycle of two cables is a swap,
+ * one of n cables needs n - 1 exchanges, a chain is a missing or extra cable, or cables in wrong ports.
+ * Differences that all come from one node, or from two that are exchanged, are one difference.
+ */
+#ifndef IBWIRE_FABRIC_PLAN_DIFF_H
+#define IBWIRE_FABRIC_PLAN_DIFF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct plan;
+struct plan_ports;
+struct shape;
+struct text;
+
+enum plan_change {
+	PLAN_MISSING,     /* planned, and neither port has another link */
+	PLAN_EXTRA,       /* not planned; both ports are free in the plan */
+	PLAN_WRONG_PORT,  /* an end of a cable is in another port: one move, or a chain of moves */
+	PLAN_SWAPPED,     /* two cables: exchange two ends */
+	PLAN_CYCLE,       /* three and more cables: n - 1 exchanges */
+	PLAN_MOVED,       /* a host or switch: all of its links are elsewhere */
+	PLAN_EXCHANGED,   /* two hosts or switches are in each other's place */
+	PLAN_REPLACED,    /* another host or switch has all the links of one that is absent */
+	PLAN_ABSENT,      /* a host or switch has no link */
+	PLAN_SLOW,        /* as planned, but below the planned speed or width */
+	PLAN_CHANGE_COUNT,
+};
+
+/* Move the end of a cable from one port to another; both directions of an exchange are one move. */
+struct plan_move { uint32_t from, to; }; /* indices of ports */
+
+struct plan_difference {
+	enum plan_change change;
+	uint32_t node, other;      /* MOVED, EXCHANGED, REPLACED, ABSENT: nodes; else FABRIC_NONE */
+	uint32_t first_link, link_count; /* in plan_diff.links: planned links, indices into plan->links */
+	uint32_t first_port, port_count; /* in plan_diff.ports: links that are present: port, peer, port, peer ... */
+	uint32_t first_move, move_count; /* in plan_diff.moves: in the order of work */
+};
+
+struct plan_diff {
+	struct plan_difference *list; /* in order of severity, then of names of their ports */
+	size_t count;
+	uint32_t *links, *ports;
+	struct plan_move *moves;
+	size_t planned, as_planned, not_judged; /* links of the plan */
+	size_t by_change[PLAN_CHANGE_COUNT];    /* number of differences */
+	void *memory;
+};
+
+/*
+ * plan_compare - compare the cables of a fabric with a plan
+ * @ports:  of the same fabric, plan_resolve()
+ * A link is present if both ends are Init or above.
+ *
+ * Links to nodes that the plan does not name are not extra if the plan names no link of their kind (switch to
+ * switch, switch to host): a plan of the trunks does not judge hosts.
+ * Return: 0 or ERR_NOMEM; @ret is for plan_diff_done(), untouched on error.
+ */
+int plan_compare(const struct plan *plan, const struct plan_ports *ports, const struct shape *shape,
+		 struct plan_diff *ret, struct error *err);
+void plan_diff_done(struct plan_diff *diff);
+
+/*
+ * plan_change_name - "missing", "extra", "wrong-port", "swapped", "cycle", "moved", "exchanged", "replaced",
+ * "absent", "slow"
+ */
+const char *plan_change_name(enum plan_change change);
+
+/*
+ * plan_difference_text - append one sentence, with what is to be done:
+ * "exchange the cables at leaf-a01/16 and leaf-a01/17"
+ */
+void plan_difference_text(struct text *text, const struct plan *plan, const struct shape *shape,
+			  const struct plan_diff *diff, const struct plan_difference *difference);
+
+#endif
