@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <iconv.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -516,5 +517,54 @@ TEST(input_file_is_limited_in_size_and_time)
 	assert_int_equal(text_is_wide("1\0a\0b\0", 6), WIDE_NONE);
 	assert_int_equal(text_read_file("/dev/null", "", 0, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), "");
+	text_done(&text);
+}
+
+/* Against iconv(3). */
+TEST(utf16_becomes_utf8)
+{
+	uint64_t random = 7;
+
+	for (unsigned run = 0; run < 2000; run++) {
+		const char *code = run % 2 ? "UTF-16LE" : "UTF-16BE";
+		char utf8[400], wide[400], *from = utf8, *to = wide;
+		size_t left, room = sizeof(wide), len = 0;
+		iconv_t way = iconv_open(code, "UTF-8");
+		struct text text = { 0 };
+
+		/* A mark, or enough ASCII to be recognised. */
+		len += (size_t)sprintf(utf8, "%s", run % 4 < 2 ? "\xef\xbb\xbf" : "StartDevice,");
+		for (unsigned i = 0; i < 40; i++) {
+			uint32_t point = (random = map_mix(random + 1)) % (run % 3 ? 0x800 : 0x110000);
+
+			if (point < 0x20 || (point >= 0xd800 && point < 0xe000))
+				point = 'x';
+			len += (size_t)sprintf(utf8 + len, point < 0x80 ? "%c" : point < 0x800 ? "%c%c" :
+					       point < 0x10000 ? "%c%c%c" : "%c%c%c%c",
+					       point < 0x80 ? point : point < 0x800 ? 0xc0 | point >> 6 :
+					       point < 0x10000 ? 0xe0 | point >> 12 : 0xf0 | point >> 18,
+					       0x80 | ((point < 0x800 ? point : point < 0x10000 ? point >> 6 :
+							point >> 12) & 0x3f),
+					       0x80 | ((point < 0x10000 ? point : point >> 6) & 0x3f),
+					       0x80 | (point & 0x3f));
+		}
+		left = len;
+		assert_int_equal(iconv(way, &from, &left, &to, &room), 0);
+		iconv_close(way);
+		text_narrow(&text, wide, sizeof(wide) - room);
+		assert_string_equal(text_chars(&text), utf8 + (run % 4 < 2 ? 3 : 0));
+		text_clear(&text);
+		text_narrow(&text, utf8, len);
+		assert_string_equal(text_chars(&text), utf8 + (run % 4 < 2 ? 3 : 0));
+		text_done(&text);
+	}
+}
+
+TEST(half_a_surrogate_is_replaced)
+{
+	struct text text = { 0 };
+
+	text_narrow(&text, "\xff\xfe" "a\0\x3d\xd8" "b\0\x00\xde\x3d\xd8\x00", 13);
+	assert_string_equal(text_chars(&text), "a\xef\xbf\xbd" "b\xef\xbf\xbd\xef\xbf\xbd");
 	text_done(&text);
 }

@@ -120,7 +120,61 @@ static const char *skip_mark(struct text *text, size_t begin)
 	return NULL;
 }
 
-int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err)
+static void append_point(struct text *text, uint32_t point)
+{
+	char *to = text_reserve(text, 4);
+	size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+
+	if (!to)
+		return;
+	if (len == 1)
+		to[0] = (char)point;
+	else
+		to[0] = (char)((0xf00 >> len) | point >> (6 * (len - 1)));
+	for (size_t i = 1; i < len; i++)
+		to[i] = (char)(0x80 | (point >> (6 * (len - 1 - i)) & 0x3f));
+	text_extend(text, len);
+}
+
+static uint32_t wide_unit(const char *bytes, enum text_wide wide)
+{
+	unsigned char low = (unsigned char)bytes[wide == WIDE_BIG], high = (unsigned char)bytes[wide == WIDE_LITTLE];
+
+	return (uint32_t)high << 8 | low;
+}
+
+void text_narrow(struct text *ret, const char *bytes, size_t len)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	enum text_wide wide = text_is_wide(bytes, len);
+
+	if (!wide) {
+		size_t skip = len >= 3 && !memcmp(bytes, mark, 3) ? 3 : 0;
+
+		text_append_bytes(ret, bytes + skip, len - skip);
+		return;
+	}
+	for (size_t i = 0; i + 1 < len; i += 2) {
+		uint32_t unit = wide_unit(bytes + i, wide);
+		uint32_t next = i + 3 < len ? wide_unit(bytes + i + 2, wide) : 0;
+
+		if (unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000) {
+			unit = 0x10000 + ((unit - 0xd800) << 10) + (next - 0xdc00);
+			i += 2;
+		} else if (unit >= 0xd800 && unit < 0xe000) {
+			unit = 0xfffd;
+		}
+		if (i || unit != 0xfeff)
+			append_point(ret, unit);
+	}
+}
+
+static int cannot_read(const char *path, const char *what, const char *why, struct error *err)
+{
+	return err_set(err, ERR_IO, "cannot read %s%s: %s", what, path ? path : "standard input", why);
+}
+
+int text_read_bytes(const char *path, const char *what, size_t most, struct text *ret, struct error *err)
 {
 	size_t begin = ret->len;
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
@@ -131,11 +185,18 @@ int text_read_file(const char *path, const char *what, size_t most, struct text 
 		why = read_all(fd, !path, begin + most, ret);
 	if (path && fd >= 0)
 		close(fd);
-	if (!why)
-		why = skip_mark(ret, begin);
 	if (why)
-		return err_set(err, ERR_IO, "cannot read %s%s: %s", what, path ? path : "standard input", why);
+		return cannot_read(path, what, why, err);
 	return text_failed(ret) ? err_nomem(err) : 0;
+}
+
+int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err)
+{
+	size_t begin = ret->len;
+	int code = text_read_bytes(path, what, most, ret, err);
+	const char *why = code == 0 ? skip_mark(ret, begin) : NULL;
+
+	return why ? cannot_read(path, what, why, err) : code;
 }
 
 /* Inline: the compiler turns a division by a constant base into a multiplication. */

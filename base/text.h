@@ -101,6 +101,15 @@ enum text_wide text_is_wide(const char *bytes, size_t len);
  */
 int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err);
 
+/* text_read_bytes - the same with the mark, and UTF-16 as it is, for text_narrow() */
+int text_read_bytes(const char *path, const char *what, size_t most, struct text *ret, struct error *err);
+
+/*
+ * text_narrow - append text that may be UTF-16 as UTF-8, without its byte order mark
+ * Half a surrogate becomes U+FFFD. text_failed() reports a lack of memory.
+ */
+void text_narrow(struct text *ret, const char *bytes, size_t len);
+
 /* text_clear - make it empty, keeping the memory. text_done - free the memory. */
 void text_clear(struct text *text);
 void text_done(struct text *text);

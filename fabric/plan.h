@@ -9,6 +9,7 @@
 #ifndef IBWIRE_FABRIC_PLAN_H
 #define IBWIRE_FABRIC_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ enum plan_form { PLAN_NDT, PLAN_LIST, PLAN_TOPO, PLAN_DUMP, PLAN_FORM_COUNT };
 
 /* One end of a planned link, as written. Strings are owned by the plan; "" where the file has none. */
 struct plan_end {
+	uint64_t guid;        /* of the node, from a dump, in which device is its displayed name; 0: by name */
 	const char *device;   /* "leaf-a01", "node0001", "0x2c5eab0300b87b40" */
 	const char *port;     /* "Port 21", "node0001 mlx5_0", "Blade 16_Port 2/20", "6.2" */
 	const char *place;    /* rack and height of a spreadsheet: "Rack A #1 U41" */
@@ -29,10 +31,11 @@ struct plan_end {
 struct plan_link {
 	struct plan_end ends[2];
 	const char *cable;       /* what the file says of the cable: "200G HDR cable, 10" */
-	uint32_t mbits_per_s;    /* planned rate, all lanes: 200000; 0: none given */
+	/* Planned data rate, all lanes: 200000; for "56G" 54545, as link_rate_bits_per_s() has it. 0: none given */
+	uint32_t mbits_per_s;
 	uint8_t width;           /* enum link_width; 0: none given */
 	uint8_t speed;           /* enum link_speed; LINK_SPEED_NONE: none given */
-	uint32_t file, line;     /* index into files; from 1 */
+	uint32_t file, line;     /* index into files; from 1, 0: not known */
 };
 
 /* A line that is not judged, and why. */
@@ -47,17 +50,21 @@ struct plan {
 	size_t link_count, link_capacity;
 	struct plan_file { const char *name; enum plan_form form; } *files;
 	size_t file_count;
-	struct plan_problem *problems; /* of reading: torn lines, doubled ends, no such column */
+	struct plan_problem *problems; /* of reading: torn lines, no such column */
 	size_t problem_count, problem_capacity;
 	void *memory;            /* private */
 };
 
+/* plan_form_name - "NDT file", "list of links", "ibdiagnet topology file", "ibnetdiscover dump" */
+const char *plan_form_name(enum plan_form form);
+
 /*
  * plan_read - append the links of a file, whose form is found from its content
  * @name:   of the file, for messages
- * @chars, @len:  its text
+ * @chars, @len:  its bytes (text_read_bytes()): UTF-8 or UTF-16, with or without a byte order mark
  *
- * Lines that cannot be read are problems, and the others are links.
+ * Lines that cannot be read are problems, and the others are links. A link that another line or file names, too,
+ * is one link.
  * Return: 0; ERR_IO: no form of a plan, or no link in it; ERR_NOMEM. After an error the plan is as before.
  */
 int plan_read(struct plan *plan, const char *name, const char *chars, size_t len, struct error *err);
@@ -66,14 +73,17 @@ void plan_done(struct plan *plan);
 /* A planned link in a fabric. */
 struct plan_place {
 	uint32_t node[2];  /* of its ends: index into nodes, or FABRIC_NONE: no such node */
-	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port */
+	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port; also of second links of a port */
+	bool repeated;     /* an earlier link with other names has the same ports: does not count; ports: FABRIC_NONE */
 };
 
 struct plan_ports {
 	struct plan_place *links;      /* parallel to plan->links */
-	struct plan_problem *problems; /* a line for each unknown name (once, with similar names) or port */
+	/* A line for each unknown or ambiguous name (once, with similar names), port, doubled end and loop. */
+	struct plan_problem *problems;
 	size_t problem_count, problem_capacity;
 	size_t not_judged;             /* links of which an end has no port, and second links of a port */
+	size_t repeated;               /* number of links that are marked so */
 	void *memory;                  /* private */
 };
 
