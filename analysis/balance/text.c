@@ -244,6 +244,28 @@ static void append_unknown(const struct shape *shape, const struct balance_resul
 			     group->kind == GROUP_UP ? "up" : "");
 }
 
+/* A link of many without any load hardly changes their mean: the group is "even" although the link is not used. */
+static void append_unused(const struct shape *shape, const struct balance_result *result, struct text *text)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	uint32_t unused = 0, first = 0;
+
+	if (result->state != BALANCE_ACTIVE || result->cause != BALANCE_NONE)
+		return;
+	for (uint32_t i = group->count; i-- > 0;) {
+		const struct balance_member *member = &result->members[i];
+
+		if (member->works && member->known && member->measured < 0.005) {
+			unused++;
+			first = shape->fabric->ports[member->port].num;
+		}
+	}
+	if (unused == 1)
+		text_appendf(text, "; port %u carries none of it", first);
+	else if (unused)
+		text_appendf(text, "; %u links carry none of it, port %u first", unused, first);
+}
+
 void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text)
 {
 	switch (result->cause) {
@@ -286,5 +308,6 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 			text_append(text, "even");
 		break;
 	}
+	append_unused(shape, result, text);
 	append_unknown(shape, result, text);
 }

@@ -350,6 +350,24 @@ SMALL_TEST(link_state_is_reported_at_once)
 	assert_near(result->members[0].capacity, 1.0 / 3);
 }
 
+/* A link of many without load hardly changes their mean. */
+SMALL_TEST(an_unused_link_of_an_even_group_is_named)
+{
+	struct text text = { 0 };
+	char wanted[64];
+
+	bed->settings.measured_excess = 0.5;
+	load_uplinks(bed, 0.2, 0.2, 0.2, 0.2);
+	balance_append_reason(bed->shape, evaluate(bed), &text);
+	assert_string_equal(text_chars(&text), "even");
+	text_done(&text);
+	load_uplinks(bed, 0.2, 0.2, 0, 0.2);
+	snprintf(wanted, sizeof(wanted), "even; port %u carries none of it", bed->fabric->ports[uplink(bed, 2)].num);
+	balance_append_reason(bed->shape, evaluate(bed), &text);
+	assert_string_equal(text_chars(&text), wanted);
+	text_done(&text);
+}
+
 /* Both are named: one link is down, and another one slow. */
 SMALL_TEST(a_group_with_two_causes_names_both)
 {
