@@ -361,6 +361,7 @@ SMALL_TEST(an_unused_link_of_an_even_group_is_named)
 	balance_append_reason(bed->shape, evaluate(bed), &text);
 	assert_string_equal(text_chars(&text), "even");
 	text_done(&text);
+	clear_loads(bed, 0);
 	load_uplinks(bed, 0.2, 0.2, 0, 0.2);
 	snprintf(wanted, sizeof(wanted), "even; port %u carries none of it", bed->fabric->ports[uplink(bed, 2)].num);
 	balance_append_reason(bed->shape, evaluate(bed), &text);
