@@ -241,6 +241,14 @@ enum port_state fabric_link_state(const struct fabric *fabric, uint32_t index)
 	return state <= PORT_ACTIVE ? (enum port_state)state : PORT_STATE_UNKNOWN;
 }
 
+bool fabric_is_linked(const struct fabric *fabric, uint32_t port)
+{
+	const struct port *end = &fabric->ports[port];
+
+	return end->num && end->peer != FABRIC_NONE && fabric->ports[end->peer].num && end->state >= PORT_INIT &&
+	       fabric->ports[end->peer].state >= PORT_INIT;
+}
+
 uint64_t port_rate_bits_per_s(const struct port *port)
 {
 	return link_rate_bits_per_s(port->width, port->speed);

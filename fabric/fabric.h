@@ -193,6 +193,9 @@ size_t fabric_count_links(const struct fabric *fabric);
  */
 enum port_state fabric_link_state(const struct fabric *fabric, uint32_t port);
 
+/* fabric_is_linked - a cable with a link at both ends, whether Active or waiting for the SM: Init, Armed. */
+bool fabric_is_linked(const struct fabric *fabric, uint32_t port);
+
 /* port_rate_bits_per_s - data rate of the link in one direction; 0: unknown. */
 uint64_t port_rate_bits_per_s(const struct port *port);
 

@@ -36,9 +36,18 @@ enum plan_change {
 /* Move the end of a cable from one port to another; both directions of an exchange are one move. */
 struct plan_move { uint32_t from, to; }; /* indices of ports */
 
+/*
+ * WRONG_PORT: if there are more present links than planned ones, the first is to be removed before the moves; if there
+ * are fewer, the last planned one is to be connected after them.
+ */
 struct plan_difference {
 	enum plan_change change;
-	uint32_t node, other;      /* MOVED, EXCHANGED, REPLACED, ABSENT: nodes; else FABRIC_NONE */
+	/*
+	 * MOVED, EXCHANGED, REPLACED, ABSENT: a switch, or the first HCA of a host; else FABRIC_NONE.
+	 * REPLACED: @other is in the place of @node. MOVED: @node is in that of @other, if that is not FABRIC_NONE.
+	 * REPLACED, ABSENT: @node is FABRIC_NONE if the fabric does not have it: the plan's link names it.
+	 */
+	uint32_t node, other;
 	uint32_t first_link, link_count; /* in plan_diff.links: planned links, indices into plan->links */
 	uint32_t first_port, port_count; /* in plan_diff.ports: links that are present: port, peer, port, peer ... */
 	uint32_t first_move, move_count; /* in plan_diff.moves: in the order of work */
@@ -49,9 +58,8 @@ struct plan_diff {
 	size_t count;
 	uint32_t *links, *ports;
 	struct plan_move *moves;
-	size_t planned, as_planned, not_judged; /* links of the plan */
+	size_t planned, as_planned, not_judged; /* links of the plan; planned: those that are judged */
 	size_t by_change[PLAN_CHANGE_COUNT];    /* number of differences */
-	void *memory;
 };
 
 /*
@@ -59,8 +67,10 @@ struct plan_diff {
  * @ports:  of the same fabric, plan_resolve()
  * A link is present if both ends are Init or above.
  *
- * Links to nodes that the plan does not name are not extra if the plan names no link of their kind (switch to
- * switch, switch to host): a plan of the trunks does not judge hosts.
+ * A link that the plan does not have is extra if the plan names a node of it, and links of its kind (switch to switch,
+ * switch to host, inside a box): a plan of the trunks does not judge hosts.
+ * A device that the fabric does not have is absent if none of its links is there, replaced if another one that the plan
+ * does not have is at all of their other ends; otherwise its links are not judged.
  * Return: 0 or ERR_NOMEM; @ret is for plan_diff_done(), untouched on error.
  */
 int plan_compare(const struct plan *plan, const struct plan_ports *ports, const struct shape *shape,
@@ -74,10 +84,19 @@ void plan_diff_done(struct plan_diff *diff);
 const char *plan_change_name(enum plan_change change);
 
 /*
- * plan_difference_text - append one sentence, with what is to be done:
+ * plan_difference_port - the port that a difference is listed at: of a switch, if it is about one
+ * @ret_peer:  another port of it, or FABRIC_NONE
+ * Return: its index, or FABRIC_NONE: the fabric has none of them.
+ */
+uint32_t plan_difference_port(const struct plan_ports *ports, const struct shape *shape, const struct plan_diff *diff,
+			      const struct plan_difference *difference, uint32_t *ret_peer);
+
+/*
+ * plan_difference_text - append what is to be done, and why, without a full stop:
  * "exchange the cables at leaf-a01/16 and leaf-a01/17"
  */
-void plan_difference_text(struct text *text, const struct plan *plan, const struct shape *shape,
-			  const struct plan_diff *diff, const struct plan_difference *difference);
+void plan_difference_text(struct text *text, const struct plan *plan, const struct plan_ports *ports,
+			  const struct shape *shape, const struct plan_diff *diff,
+			  const struct plan_difference *difference);
 
 #endif

@@ -34,13 +34,6 @@ struct differ {
 	size_t changes;
 };
 
-/* Is the link Active, or Init or Armed and waiting for the SM? */
-static bool is_linked(const struct fabric *fabric, const struct port *port)
-{
-	return port->num && port->peer != FABRIC_NONE && port->state >= PORT_INIT &&
-	       fabric->ports[port->peer].state >= PORT_INIT;
-}
-
 static const char *rate_text(const struct port *port, char ret[24])
 {
 	if (!link_width_lanes(port->width) || port->speed == LINK_SPEED_NONE)
@@ -107,7 +100,7 @@ static const struct port *same_link(const struct fabric *from, uint32_t index, c
 	const struct port *port = &from->ports[index], *peer = &from->ports[port->peer], *other;
 	uint32_t found = fabric_find_port(in, from->nodes[port->node].guid, port->num);
 
-	if (found == FABRIC_NONE || !is_linked(in, &in->ports[found]))
+	if (found == FABRIC_NONE || !fabric_is_linked(in, found))
 		return NULL;
 	other = &in->ports[in->ports[found].peer];
 	if (other->num != peer->num || in->nodes[other->node].guid != from->nodes[peer->node].guid)
@@ -126,12 +119,12 @@ static bool same_rate(const struct port *a, const struct port *b)
 static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
 	for (uint32_t i = 0; i < before->port_count; i++)
-		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
+		if (fabric_is_linked(before, i) && i < before->ports[i].peer && !same_link(before, i, after))
 			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
 	for (uint32_t i = 0; i < after->port_count; i++) {
 		const struct port *port = &after->ports[i], *was;
 
-		if (!is_linked(after, port) || i > port->peer)
+		if (!fabric_is_linked(after, i) || i > port->peer)
 			continue;
 		was = same_link(after, i, before);
 		if (!was)
