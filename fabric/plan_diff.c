@@ -15,8 +15,9 @@
 
 void plan_begin(struct plan_work *work, enum plan_change change, uint32_t node, uint32_t other)
 {
-	struct plan_difference *one = array_add(&work->diff.list, &work->diff.count, &work->list_capacity, sizeof(*one));
+	struct plan_difference *one;
 
+	one = array_add(&work->diff.list, &work->diff.count, &work->list_capacity, sizeof(*one));
 	if (!one) {
 		work->failed = true;
 		return;

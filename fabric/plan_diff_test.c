@@ -439,7 +439,8 @@ static void plant_absent(struct bed *bed, bool of_switch)
 /* All of its cables lead to other ports of switches that are free. */
 static void plant_moved(struct bed *bed, bool of_switch)
 {
-	uint32_t unit = choose_unit(bed, of_switch ? 4 : 2, of_switch, FABRIC_NONE), to[FAULT_LINKS_MOST], count = 0, at = 0;
+	uint32_t unit = choose_unit(bed, of_switch ? 4 : 2, of_switch, FABRIC_NONE), to[FAULT_LINKS_MOST];
+	uint32_t count = 0, at = 0;
 	struct fault *fault;
 
 	if (unit == FABRIC_NONE)

@@ -263,7 +263,8 @@ static void report_chain(struct plan_work *work, const struct path *path, unsign
 {
 	const uint32_t *ports = path->ports;
 	bool planned = work->planned[ports[0]] != FABRIC_NONE;
-	bool is_cable = path->count == 2, is_reported = planned || !is_cable || is_extra(work, kinds, ports[0], ports[1]);
+	bool is_cable = path->count == 2;
+	bool is_reported = planned || !is_cable || is_extra(work, kinds, ports[0], ports[1]);
 
 	if (is_reported)
 		plan_begin(work, !is_cable ? PLAN_WRONG_PORT : planned ? PLAN_MISSING : PLAN_EXTRA, FABRIC_NONE,

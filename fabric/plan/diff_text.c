@@ -201,8 +201,8 @@ static void moved_text(const struct subject *subject)
 	uint32_t count = one->link_count;
 
 	if (one->other != FABRIC_NONE) {
-		text_appendf(subject->text, "move %s, or its %u cable%s: it is in the place of %s", device_name(subject),
-			     count, text_plural(count), unit_name(subject->shape, one->other));
+		text_appendf(subject->text, "move %s, or its %u cable%s: it is in the place of %s",
+			     device_name(subject), count, text_plural(count), unit_name(subject->shape, one->other));
 		return;
 	}
 	text_appendf(subject->text, "move %s, or its %u cable%s, from ", device_name(subject), count,
