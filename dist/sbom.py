@@ -63,7 +63,7 @@ def version():
 def created():
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
-        return re.search(r"^## .* \(([0-9-]+)\)$", read("CHANGELOG.md"), re.M).group(1) + "T00:00:00Z"
+        return output(os.path.join(SOURCE, "dist/changelog"), "date").strip() + "T00:00:00Z"
     return datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -157,8 +157,7 @@ else
 fi
 equal "README.md has at most 110 lines" "$(awk 'END { print (NR <= 110) }' README.md)" 1
 version=$(sed -n 's/^AC_INIT(\[ibwire\], \[\([0-9.]*\)\].*/\1/p' configure.ac)
-equal "CHANGELOG.md begins with this version, and a date" "$(sed -n 's/^## \(.*\) ([0-9-]*)$/\1/p' CHANGELOG.md | head -n 1)" \
-	"$version"
+equal "CHANGELOG.md begins with this version, and a date" "$(dist/changelog version)" "$version"
 # Packages and the tarball take the version from configure; images have tags.
 none "no other version is in dist" "$(grep -rnE 'ibwire[:_ -]*\(?[0-9]+\.[0-9]+\.[0-9]+|^Version: *[0-9]' dist |
 	grep -vF "ibwire:$version")"

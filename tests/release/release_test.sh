@@ -33,7 +33,7 @@ MADE=$PWD/made FAILS="" EMPTY=""
 export MADE FAILS EMPTY
 
 mkdir -p tree/dist && cd tree || exit 1
-cp "$IBWIRE_SRCDIR/dist/release" dist/
+cp "$IBWIRE_SRCDIR/dist/release" "$IBWIRE_SRCDIR/dist/changelog" dist/
 # shellcheck disable=SC2016 # a script
 printf '#!/bin/sh\n[ -d "$1" ] && [ -f "$2" ] && echo "sbom of ${2##*/}"\n' >dist/sbom.py
 chmod +x dist/sbom.py
@@ -63,6 +63,11 @@ refuses_edit() {
 	git reset -q --hard HEAD~1
 }
 
+equal "dist/changelog prints the first section" "$(dist/changelog version; dist/changelog date; dist/changelog text)" "1.2.3
+2026-01-02
+What is new.
+
+- A thing."
 printf 'more\n' >>CHANGELOG.md
 refuses "a changed file" "files differ from the commit:  M CHANGELOG.md"
 git checkout -q .
