@@ -178,6 +178,7 @@ TEST_IN_FOLDER(table_ends_with_sums_of_planes)
 	close(terminal);
 	make();
 	setenv("NO_COLOR", "1", 1);
+	setenv("PAGER", "cat", 1); /* less would wait for keys */
 	run_on_terminal("ports|gpu1 mlx5_0", text, sizeof(text));
 	assert_non_null(strstr(text, "gpu1 mlx5_0/1: 4 planes, of 800.0 Gb/s together: sends 8.0 Gb/s (1.0 %), "
 				     "receives 80.0 Gb/s (10.0 %)"));

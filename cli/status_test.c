@@ -135,17 +135,28 @@ TEST(status_matches_the_newest_sweep)
 TEST(status_counts_ports_by_status)
 {
 	json_t *status = run_json("status"), *rows = run_json("ports");
-	int64_t unplanned = 0, mirrored = 0;
+	int64_t unplanned = 0, mirrored = 0, unsupported = 0;
+	char words[160], *output = run_text("status");
 
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
 
 		unplanned += !strcmp(word, "unplanned");
 		mirrored += !strcmp(word, "mirrored");
+		unsupported += !strcmp(word, "unsupported");
 	}
-	assert_true(unplanned + mirrored > 0);
+	assert_true(mirrored > 0 && unplanned + unsupported > 0);
 	assert_int_equal(integer_of(status, "ports_unplanned"), unplanned);
 	assert_int_equal(integer_of(status, "ports_mirrored"), mirrored);
+	assert_int_equal(integer_of(status, "ports_unsupported"), unsupported);
+	/* The table has each of them that is not 0. */
+	snprintf(words, sizeof(words), "%" PRId64 " mirrored by", mirrored);
+	assert_non_null(strstr(output, words));
+	snprintf(words, sizeof(words), "%" PRId64 " excluded by", unplanned);
+	assert_int_equal(strstr(output, words) != NULL, unplanned > 0);
+	snprintf(words, sizeof(words), "%" PRId64 " without counters", unsupported);
+	assert_int_equal(strstr(output, words) != NULL, unsupported > 0);
+	free(output);
 	json_decref(status);
 	json_decref(rows);
 }
@@ -158,7 +169,7 @@ TEST(optional_status_lines_are_shown_only_if_set)
 	assert_null(strstr(output, "throttled"));
 	assert_int_equal(strstr(output, "not reached in time") != NULL, model->sweep.ports_unfinished > 0);
 	assert_int_equal(strstr(output, "readings within") != NULL, model->sweep.spread_us > 0);
-	assert_non_null(strstr(output, "not polled"));
+	assert_non_null(strstr(output, "not read"));
 	free(output);
 }
 

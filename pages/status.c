@@ -26,7 +26,7 @@
 enum {
 	STATE, LIVE, COLLECTOR_PID, WAITING_TIME, BLOCKED, BLOCKER_PID,
 	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
-	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_POLLED, UNPLANNED, MIRRORED, SILENT,
+	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_READ, UNPLANNED, MIRRORED, UNSUPPORTED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, AGGREGATION, ROUTERS, LINKS, LINKS_UP, LINKS_ARMED,
 	LINKS_INIT, LINKS_DOWN, LINKS_DEGRADED, NO_PEER, FEC_UNKNOWN,
 	PORTS_DOWN, SM, SM_LID,
@@ -64,9 +64,10 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT },
 	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
 			 .flags = COLUMN_IF_SHOWN },
-	[NOT_POLLED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = COLUMN_IF_SHOWN },
+	[NOT_READ] = { .title = "  not read", .kind = COLUMN_TEXT, .flags = COLUMN_IF_SHOWN },
 	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER },
 	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER },
+	[UNSUPPORTED] = { .key = "ports_unsupported", .kind = COLUMN_INTEGER },
 	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER },
 	[SILENT_NODES] = { .key = "silent_nodes", .title = "unresponsive nodes", .kind = COLUMN_LIST },
 	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER },
@@ -358,12 +359,19 @@ static void fill_other_sms(struct result *result, const struct status *status, c
 		end_list(result, SM_OTHERS, &others, STYLE_PLAIN);
 }
 
-/* Unresponsive and locked nodes, and ports that are not polled. */
+static void append_count(struct text *text, int64_t count, const char *what)
+{
+	if (count)
+		text_appendf(text, "%s%" PRId64 " %s", text->len ? "; " : "", count, what);
+}
+
+/* Unresponsive and locked nodes, and ports whose own counters are not read. */
 static void fill_ports(struct result *result, const struct status *status)
 {
 	const struct moment *moment = &status->moment;
 	const struct port_scope scope = moment_scope(moment);
 	struct node_list silent = { 0 }, locked = { 0 };
+	struct text not_read = { 0 };
 	int64_t unplanned = 0, mirrored = 0, unsupported = 0;
 
 	result_empty(result, SILENT_NODES);
@@ -397,11 +405,13 @@ static void fill_ports(struct result *result, const struct status *status)
 	end_list(result, LOCKED_NODES, &locked, STYLE_WARNING);
 	result_integer(result, UNPLANNED, unplanned);
 	result_integer(result, MIRRORED, mirrored);
-	if (!unplanned && !mirrored && !unsupported)
-		return;
-	result_showf(result, NOT_POLLED, STYLE_PLAIN,
-		     "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their switch "
-		     "ports", unplanned + mirrored + unsupported, mirrored);
+	result_integer(result, UNSUPPORTED, unsupported);
+	append_count(&not_read, mirrored, "mirrored by their switch ports");
+	append_count(&not_read, unplanned, "excluded by settings");
+	append_count(&not_read, unsupported, "without counters, or their agent refuses");
+	if (not_read.len)
+		result_show(result, NOT_READ, result_chars(result, &not_read), STYLE_PLAIN);
+	text_done(&not_read);
 }
 
 static void fill_fabric(struct result *result, const struct fabric_summary *summary, const struct shape *shape)

@@ -250,6 +250,7 @@ def add_sums(facts, ports, nodes):
     facts.add("rows of ports", FABRIC, "ports_down", sum(row["state"] == "Down" for row in ports))
     facts.add("rows of ports", FABRIC, "ports_unplanned", sum(row["status"] == "unplanned" for row in ports))
     facts.add("rows of ports", FABRIC, "ports_mirrored", sum(row["status"] == "mirrored" for row in ports))
+    facts.add("rows of ports", FABRIC, "ports_unsupported", sum(row["status"] == "unsupported" for row in ports))
     ranks = ["Down", "Init", "Armed", "Active"]
     states = {(row["node_guid"], row["port"]): row["state"] for row in ports}
     active = sum(row["state"] == states.get((row["peer_guid"], row["peer_port"])) == ranks[3] for row in ports
@@ -677,7 +678,7 @@ def add_page(facts, face, text, health, names):
     lines = {row[0].strip("\u2003 "): row[1].lstrip("\u25b2\u2716\u2714 ") for row in page.rows if len(row) == 2}
     for key, value in lines.items():
         if key in ("nodes", "links", "ports down", "ports responding", "subnet manager", "unresponsive nodes",
-                   "locked nodes", "MADs of that sweep", "newest sweep", "interval", "not polled"):
+                   "locked nodes", "MADs of that sweep", "newest sweep", "interval", "not read"):
             facts.add(face, FABRIC, "status." + key, value)
     # The page leaves out findings that only inform, and folds consequences.
     for row in (row for row in health if row["severity"] != "info" and not row["origin"]):
