@@ -259,11 +259,16 @@ static struct numbered split_name(const char *name)
 	return ret;
 }
 
-/* A range keeps the digits of its first number: 009-010 and 9-10 are ranges, 9-010 is none. */
-static bool share_bracket(const char *name, const char *next)
+/*
+ * A range keeps the digits of its first number: 009-010 and 9-10 are ranges, 9-010 is none.
+ * @last_only: only brackets at the end of a name
+ */
+static bool share_bracket(const char *name, const char *next, bool last_only)
 {
 	struct numbered a = split_name(name), b = split_name(next);
 
+	if (last_only && *a.tail)
+		return false;
 	return a.digits && b.digits && a.head == b.head && !strncmp(name, next, a.head) && !strcmp(a.tail, b.tail) &&
 	       b.number > a.number && (a.digits == b.digits || (name[a.head] != '0' && next[b.head] != '0'));
 }
@@ -289,20 +294,30 @@ static void append_bracket(const char *const *names, size_t count, struct text *
 	text_appendf(text, "]%s", first.tail);
 }
 
-size_t host_names_fold(const char *const *names, size_t count, size_t most, struct text *text)
+static size_t fold(const char *const *names, size_t count, size_t most, bool for_slurm, struct text *text)
 {
 	size_t from = 0;
 
 	for (size_t elements = 0, to; from < count && elements < most; elements++, from = to) {
-		for (to = from + 1; to < count && share_bracket(names[to - 1], names[to]);)
+		for (to = from + 1; to < count && share_bracket(names[to - 1], names[to], for_slurm);)
 			to++;
-		text_append(text, elements ? ", " : "");
+		text_append(text, !elements ? "" : for_slurm ? "," : ", ");
 		if (to == from + 1)
 			text_append(text, names[from]);
 		else
 			append_bracket(names + from, to - from, text);
 	}
 	return from;
+}
+
+size_t host_names_fold(const char *const *names, size_t count, size_t most, struct text *text)
+{
+	return fold(names, count, most, false, text);
+}
+
+void host_names_list(const char *const *names, size_t count, struct text *text)
+{
+	fold(names, count, count, true, text);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -44,6 +44,13 @@ int host_set_add_file(struct host_set *set, const char *path, struct error *err)
 size_t host_names_fold(const char *const *names, size_t count, size_t most, struct text *text);
 
 /*
+ * host_names_list - all names as Slurm reads them in its configuration: without blanks, and brackets only at the
+ * end of a name: "node[001-016,020],r1-ib,r2-ib"
+ * Source: slurm.conf(5), NodeName.
+ */
+void host_names_list(const char *const *names, size_t count, struct text *text);
+
+/*
  * host_set_has - membership; a domain ("node1.cluster") is ignored
  * host_set_sort - sort a set, so that this takes logarithmic time
  */

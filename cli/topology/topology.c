@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology.c - `ibwire topology`: summary, baseline, differences, graph and routes */
+/* topology.c - `ibwire topology`: summary, baseline, differences, graph, routes, files of schedulers */
 #include "cli/topology/topology.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ void topology_close(struct topology *topology)
 	memset(topology, 0, sizeof(*topology));
 }
 
-enum { SHOW, SAVE, DIFF, DOT, ROUTE, WORDS };
+enum { SHOW, SAVE, DIFF, DOT, ROUTE, SLURM, SLURM_YAML, LABELS, WORDS };
 
 static int run_subcommand(int word, const struct topology_options *options, struct error *err)
 {
@@ -149,6 +149,11 @@ static int run_subcommand(int word, const struct topology_options *options, stru
 	case DOT:
 		code = topology_dot(options, &topology, err);
 		break;
+	case SLURM:
+	case SLURM_YAML:
+	case LABELS:
+		code = topology_scheduler(options, &topology, options->common.argv[0], err);
+		break;
 	}
 	topology_close(&topology);
 	return code;
@@ -167,9 +172,9 @@ static int check_options(const struct command *command, const struct topology_op
 		return options_usage_error(command, err, "--from cannot be combined with --at");
 	if (options->from && options->common.db)
 		return options_usage_error(command, err, "--from and --db are mutually exclusive");
-	if (options->common.format != RESULT_TABLE && (word == SAVE || word == DOT))
-		return options_usage_error(command, err, "%s does not take --format", word == SAVE ? "save" : "dot");
-	return 0;
+	if (options->common.format != RESULT_TABLE && word != SHOW && word != DIFF)
+		return options_usage_error(command, err, "%s does not take --format", options->common.argv[0]);
+	return topology_scheduler_check(command, options, options->common.argv[0], err);
 }
 
 int topology_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -177,13 +182,24 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	static const struct { const char *word; int arguments; const char *takes; } words[WORDS] = {
 		[SHOW] = { "show", 0, "no argument" }, [SAVE] = { "save", 1, "one file" },
 		[DIFF] = { "diff", 1, "one file" }, [DOT] = { "dot", 0, "no argument" },
-		[ROUTE] = { "route", 2, "two ends" },
+		[ROUTE] = { "route", 2, "two ends" }, [SLURM] = { "slurm", 0, "no argument" },
+		[SLURM_YAML] = { "slurm-yaml", 0, "no argument" }, [LABELS] = { "labels", 0, "no argument" },
 	};
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
 		TOPOLOGY_SOURCE_OPTIONS(options),
 		OPT_FLAG("summary", 's', &options.summary, "show: print only the summary"),
 		OPT_FLAG("hosts", 0, &options.hosts, "dot: include hosts and routers"),
+		OPT_TEXT("output", 'o', "FILE", &options.scheduler.output,
+			 "slurm, slurm-yaml, labels: replace this file when the new one is complete"),
+		OPT_TEXT("host-map", 0, "FILE", &options.scheduler.host_map,
+			 "slurm, slurm-yaml, labels: names of hosts, in lines 'FABRIC NAME'"),
+		OPT_FLAG("all-hosts", 0, &options.scheduler.all_hosts,
+			 "slurm, slurm-yaml, labels: include storage and management hosts"),
+		OPT_NUMBER("block-size", 0, "N", &options.scheduler.block_size, 1,
+			   "slurm-yaml: hosts of a base block (of the smallest leaf)"),
+		OPT_LIST("label-key", 0, "KEY", &options.scheduler.keys,
+			 "labels: key of the leaf; again for the switch above it, and so on"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options.common,
@@ -194,7 +210,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
 		;
 	if (i == WORDS || !options.common.argc)
-		return options_usage_error(command, err, "give a sub-command: show, save, diff, dot or route");
+		return options_usage_error(command, err, "give a sub-command: show, save, diff, dot, route, slurm, "
+			"slurm-yaml or labels");
 	if (options.common.argc != 1 + words[i].arguments)
 		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
 	if (i == ROUTE && (options.from || options.summary || options.hosts || options.settings_path))

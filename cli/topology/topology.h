@@ -25,6 +25,13 @@ struct topology_options {
 	const char *from; /* an ibnetdiscover file instead of the database, or NULL */
 	bool summary;     /* show: summary only */
 	bool hosts;       /* dot: include hosts */
+	struct scheduler_options {
+		const char *output;      /* file; NULL: the output */
+		const char *host_map;    /* file, or NULL */
+		bool all_hosts;          /* include storage and management */
+		int64_t block_size;      /* 0: of the smallest leaf */
+		struct option_list keys; /* of labels, from the leaf up; none: the default */
+	} scheduler;      /* slurm, slurm-yaml, labels */
 };
 
 /*
@@ -65,6 +72,18 @@ int topology_save(const struct topology_options *options, const struct topology 
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err);
 int topology_dot(const struct topology_options *options, const struct topology *topology, struct error *err);
+
+/*
+ * topology_scheduler - `ibwire topology slurm | slurm-yaml | labels`: the hosts as a tree of switches
+ * @word:  which of them
+ * Return: 0; ERR_UNAVAILABLE: no host can be in it; ERR_IO; ERR_NOMEM. Hosts that are left out are logged.
+ */
+int topology_scheduler(const struct topology_options *options, const struct topology *topology, const char *word,
+		       struct error *err);
+
+/* topology_scheduler_check - ERR_USAGE: an option of another sub-command than @word, or a key that is no label. */
+int topology_scheduler_check(const struct command *command, const struct topology_options *options, const char *word,
+			     struct error *err);
 
 /*
  * topology_route - `ibwire topology route A B`: the static route between two ends, hop by hop
