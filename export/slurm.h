@@ -31,7 +31,8 @@ void slurm_write_conf(struct text *text, const struct host_tree *tree);
 size_t slurm_write_yaml(struct text *text, const struct host_tree *tree, uint32_t block_size);
 
 /*
- * labels_write - labels of nodes in JSON: [{"node": "node1", "labels": {KEY: SWITCH, ...}}, ...], in natural order of node
+ * labels_write - labels of nodes in JSON, in natural order of node
+ * The text is [{"node": "node1", "labels": {KEY: SWITCH, ...}}, ...].
  * @keys:  of the leaf, the switch above it and so on; switches above the last one have no label
  * Return: number of hosts with more switches above them than @count.
  */

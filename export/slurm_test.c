@@ -41,8 +41,8 @@ static void assert_conf(struct fabric *fabric, const struct host_tree_options *o
 }
 
 /* Leaves "PREFIX<n>", n from @first, with 4 hosts each, two cables to each of @spines. */
-static void add_leaves(struct fabric *fabric, const char *prefix, unsigned first, unsigned count, const uint32_t *spines,
-		       unsigned spine_count)
+static void add_leaves(struct fabric *fabric, const char *prefix, unsigned first, unsigned count,
+		       const uint32_t *spines, unsigned spine_count)
 {
 	for (unsigned i = first; i < first + count; i++) {
 		uint32_t leaf = net_switch(fabric, "%s%u", prefix, i);
@@ -152,8 +152,11 @@ TEST(unconnected_planes_are_one_fabric)
 		}
 	}
 	for (unsigned i = 0; i < 12; i++)
-		for (unsigned plane = 0; plane < 2; plane++)
-			net_link(fabric, net_hca(fabric, 0x900000 + i, "node%u mlx5_%u", i + 1, plane), leaf[plane][i / 6]);
+		for (unsigned plane = 0; plane < 2; plane++) {
+			uint32_t hca = net_hca(fabric, 0x900000 + i, "node%u mlx5_%u", i + 1, plane);
+
+			net_link(fabric, hca, leaf[plane][i / 6]);
+		}
 	assert_conf(fabric, NULL,
 		    "# leaf1-p1: 2 switches: leaf1-p[1-2]\n"
 		    "SwitchName=leaf1-p1 Nodes=node[1-6]\n"
@@ -175,7 +178,8 @@ static uint32_t module(struct fabric *fabric, uint64_t system_guid, const char *
 TEST(a_director_is_one_switch)
 {
 	struct fabric *fabric = net_new();
-	uint32_t lines[] = { module(fabric, 0xd1, "MF0;dir1:CS7500/L01/U1"), module(fabric, 0xd1, "MF0;dir1:CS7500/L02/U1") };
+	uint32_t lines[] = { module(fabric, 0xd1, "MF0;dir1:CS7500/L01/U1"),
+			     module(fabric, 0xd1, "MF0;dir1:CS7500/L02/U1") };
 	uint32_t spine = module(fabric, 0xd1, "MF0;dir1:CS7500/S01/U1");
 
 	for (unsigned i = 0; i < 2; i++)
@@ -300,8 +304,11 @@ TEST(hosts_with_hcas_on_two_leaves_are_in_one_unit)
 		net_links(fabric, leaf[i], spine, 4);
 	}
 	for (unsigned i = 0; i < 12; i++)
-		for (unsigned hca = 0; hca < 2; hca++)
-			net_link(fabric, net_hca(fabric, 0x900000 + i, "node%u mlx5_%u", i + 1, hca), leaf[i / 6 * 2 + hca]);
+		for (unsigned j = 0; j < 2; j++) {
+			uint32_t hca = net_hca(fabric, 0x900000 + i, "node%u mlx5_%u", i + 1, j);
+
+			net_link(fabric, hca, leaf[i / 6 * 2 + j]);
+		}
 	/* A host with one cable belongs to the unit of its leaf. */
 	net_hosts(fabric, "login", 1, 1, leaf[3]);
 	assert_conf(fabric, &(struct host_tree_options){ .all = true },
