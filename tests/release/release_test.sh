@@ -94,7 +94,8 @@ mv ../bin/moved ../bin/rpmbuild
 
 said=$(dist/release --dry-run 2>&1)
 equal "a dry run of a good tree succeeds" "$?" 0
-for words in "make -s distcheck" "make -s deb" "make -s rpm" "sbom.py" "checksums" "git tag -a v1.2.3"; do
+for words in "make -s distcheck" "make -s deb" "make -s rpm" "sbom.py" "checksums" "build/release/ibwire-1.2.3" "git tag -a v1.2.3" "- A thing." \
+	"nothing was made"; do
 	contains "a dry run prints: $words" "$said" "$words"
 done
 equal "a dry run makes nothing" "$(cat "$MADE" 2>/dev/null)$(git tag)$(ls)" "CHANGELOG.md
