@@ -28,8 +28,8 @@ enum spread_engine {
 
 /*
  * routes_spread - compute the forwarding tables of all switches
- * @fabric:  with LIDs (fabric_variant_assign_lids() in fabric/variant.h, for fabrics from files without them); only links
- *           of link_is_usable() are used
+ * @fabric:  with LIDs (fabric_variant_assign_lids() in fabric/variant.h, for fabrics from files without them); only
+ *           links of link_is_usable() are used
  * @keep:    tables of which entries on shortest paths remain, as at a sweep of a running opensm; NULL: all are new
  * @ret:     tables of all switches, for routes_done(); untouched on error
  *

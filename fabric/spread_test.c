@@ -238,8 +238,8 @@ TEST(entries_that_can_remain_do)
 }
 
 /*
- * 12 leaves, of which the first is on one of two spines only: from the other one minhop reaches it through a leaf, which
- * leads up again. Both spines are roots: nine tenths of the HCAs are one link away.
+ * 12 leaves, of which the first is on one of two spines only: from the other one minhop reaches it through a leaf,
+ * which leads up again. Both spines are roots: nine tenths of the HCAs are one link away.
  */
 TEST(updn_never_turns_up_again)
 {

@@ -33,6 +33,8 @@ function __ibwire_candidates
 		printf '%s\n' auto always never
 	case --discovery
 		printf '%s\n' libibnetdisc explorer
+	case --routing
+		printf '%s\n' kept minhop updn
 	case --sort --columns
 		$program $command --columns help 2>/dev/null | sed '1d;s/ .*//'
 	case -e --explain

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/predict.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "fabric/routes.h"
+#include "fabric/variant.h"
+
+#define NOWHERE UINT32_MAX
+
+/* A path with more links is in a loop. */
+enum { HOPS_MOST = 32 };
+
+/* Rounds of the fit, and the deviation at which it ends. */
+enum { FIT_ROUNDS = 12 };
+#define FIT_ENOUGH 0.005
+
+/* A LID of an HCA port. */
+struct goal {
+	uint32_t port;    /* of the HCA */
+	uint32_t leaf;    /* number of its switch */
+	uint16_t lid;     /* of the fabric of the demand */
+	uint8_t nth;      /* with LMC: number above the base LID */
+};
+
+struct demand {
+	uint32_t *switch_of;  /* by node: its number; NOWHERE: not a switch */
+	uint32_t *nodes;      /* by number */
+	uint32_t switches;
+	uint32_t *sources;    /* numbers of switches with hosts that send */
+	uint32_t source_count;
+	struct goal *goals;   /* in order of LID */
+	size_t goal_count;
+	float *rates;         /* goal by goal: of each source, bits per second */
+	double *xmit;         /* by port: what an HCA sends, bits per second */
+};
+
+/* A fabric with tables, prepared for walking. */
+struct walk {
+	const struct demand *demand;
+	const struct fabric *fabric;
+	const struct route_table **tables; /* by switch */
+	uint32_t (*ports)[256]; /* by switch and number: index of a port to another switch, or FABRIC_NONE */
+	uint32_t *next;         /* by port: number of the switch at its other end */
+	uint8_t *out;           /* of the current block: by LID and switch */
+};
+
+void demand_destroy(struct demand *demand)
+{
+	if (!demand)
+		return;
+	free(demand->switch_of);
+	free(demand->nodes);
+	free(demand->sources);
+	free(demand->goals);
+	free(demand->rates);
+	free(demand->xmit);
+	free(demand);
+}
+
+static double known(double rate)
+{
+	return rate > 0 ? rate : 0;
+}
+
+static int compare_goals(const void *a, const void *b)
+{
+	const struct goal *left = a, *right = b;
+
+	if (left->lid != right->lid)
+		return left->lid < right->lid ? -1 : 1;
+	return left->port < right->port ? -1 : left->port > right->port;
+}
+
+static int number_switches(struct demand *demand, const struct fabric *fabric)
+{
+	demand->switch_of = calloc(fabric->node_count + 1, sizeof(*demand->switch_of));
+	demand->nodes = calloc(fabric->node_count + 1, sizeof(*demand->nodes));
+	if (!demand->switch_of || !demand->nodes)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		demand->switch_of[i] = NOWHERE;
+		if (fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		demand->nodes[demand->switches] = i;
+		demand->switch_of[i] = demand->switches++;
+	}
+	return 0;
+}
+
+/* Destinations, and what the HCAs of each switch send: @sent by number of a switch. */
+static int list_goals(struct demand *demand, const struct demand_input *input, double *sent)
+{
+	const struct fabric *fabric = input->fabric;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		room += routes_is_destination(fabric, &fabric->ports[i]) ? 1u << (fabric->ports[i].lmc & 7) : 0;
+	demand->goals = calloc(room + 1, sizeof(*demand->goals));
+	demand->xmit = calloc(fabric->port_count + 1, sizeof(*demand->xmit));
+	if (!demand->goals || !demand->xmit)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t leaf = routes_is_destination(fabric, port) ?
+			demand->switch_of[fabric->ports[port->peer].node] : NOWHERE;
+
+		if (leaf == NOWHERE)
+			continue;
+		demand->xmit[i] = known(input->xmit[i]);
+		sent[leaf] += demand->xmit[i];
+		for (unsigned nth = 0; known(input->rcv[i]) > 0 && nth < 1u << (port->lmc & 7); nth++)
+			demand->goals[demand->goal_count++] = (struct goal){ i, leaf, (uint16_t)(port->lid + nth),
+									     (uint8_t)nth };
+	}
+	qsort(demand->goals, demand->goal_count, sizeof(*demand->goals), compare_goals);
+	return 0;
+}
+
+static int set_gravity(struct demand *demand, const struct demand_input *input, const double *sent)
+{
+	double received = 0;
+
+	demand->sources = calloc(demand->switches + 1, sizeof(*demand->sources));
+	if (!demand->sources)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < demand->switches; i++)
+		if (sent[i] > 0)
+			demand->sources[demand->source_count++] = i;
+	demand->rates = calloc(demand->goal_count * demand->source_count + 1, sizeof(*demand->rates));
+	if (!demand->rates)
+		return ERR_NOMEM;
+	for (size_t i = 0; i < demand->goal_count; i++) {
+		const struct port *port = &input->fabric->ports[demand->goals[i].port];
+
+		received += input->rcv[demand->goals[i].port] / (1 << (port->lmc & 7));
+	}
+	for (size_t i = 0; i < demand->goal_count && received > 0; i++) {
+		const struct port *port = &input->fabric->ports[demand->goals[i].port];
+		double share = input->rcv[demand->goals[i].port] / (1 << (port->lmc & 7)) / received;
+
+		for (uint32_t k = 0; k < demand->source_count; k++)
+			demand->rates[i * demand->source_count + k] = (float)(sent[demand->sources[k]] * share);
+	}
+	return 0;
+}
+
+/* --- walking --- */
+
+static int walk_init(struct walk *walk, const struct demand *demand, const struct fabric *fabric,
+		     const struct routes *routes)
+{
+	*walk = (struct walk){ .demand = demand, .fabric = fabric };
+	walk->tables = calloc(demand->switches + 1, sizeof(*walk->tables));
+	walk->ports = malloc((demand->switches + 1) * sizeof(*walk->ports));
+	walk->next = calloc(fabric->port_count + 1, sizeof(*walk->next));
+	walk->out = calloc((size_t)ROUTES_BLOCK * (demand->switches + 1), sizeof(*walk->out));
+	if (!walk->tables || !walk->ports || !walk->next || !walk->out)
+		return ERR_NOMEM;
+	memset(walk->ports, 0xff, (demand->switches + 1) * sizeof(*walk->ports));
+	for (uint32_t i = 0; i < demand->switches; i++) {
+		const struct node *node = &fabric->nodes[demand->nodes[i]];
+
+		walk->tables[i] = routes_find(routes, node->guid);
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
+			if (!fabric->ports[port].num || !link_is_usable(fabric, port))
+				continue;
+			walk->next[port] = demand->switch_of[fabric->ports[fabric->ports[port].peer].node];
+			if (walk->next[port] != NOWHERE)
+				walk->ports[i][fabric->ports[port].num] = port;
+		}
+	}
+	return 0;
+}
+
+static void walk_done(struct walk *walk)
+{
+	free(walk->tables);
+	free(walk->ports);
+	free(walk->next);
+	free(walk->out);
+}
+
+/* LIDs of the walked fabric may differ from those of the demand. */
+static uint16_t lid_of(const struct walk *walk, const struct goal *goal)
+{
+	uint16_t lid = walk->fabric->ports[goal->port].lid;
+
+	return lid && lid + goal->nth < ROUTES_LIDS ? (uint16_t)(lid + goal->nth) : 0;
+}
+
+/* Entries of up to 64 LIDs side by side, so that tables are read in order. */
+static void read_block(const struct walk *walk, size_t first, size_t count)
+{
+	for (uint32_t at = 0; at < walk->demand->switches; at++)
+		for (size_t i = 0; i < count; i++)
+			walk->out[i * walk->demand->switches + at] =
+				routes_out_port(walk->tables[at], lid_of(walk, &walk->demand->goals[first + i]));
+}
+
+/* The sending ports of the links between two switches. Return: their number; 0: there is no path. */
+static unsigned find_path(const struct walk *walk, const uint8_t *out, uint32_t from, uint32_t to,
+			  uint32_t ret[HOPS_MOST])
+{
+	unsigned hops = 0;
+
+	while (from != to) {
+		uint32_t port = walk->ports[from][out[from]];
+
+		if (port == FABRIC_NONE || hops == HOPS_MOST)
+			return 0;
+		ret[hops++] = port;
+		from = walk->next[port];
+	}
+	return hops;
+}
+
+/*
+ * How much of what the HCAs of each source sent is still sent: those whose link is not usable send nothing. By source.
+ * Return: NULL: no memory.
+ */
+static double *find_scales(const struct demand *demand, const struct fabric *fabric)
+{
+	double *scales = calloc(demand->source_count + 1, sizeof(*scales));
+
+	for (uint32_t k = 0; scales && k < demand->source_count; k++) {
+		const struct node *node = &fabric->nodes[demand->nodes[demand->sources[k]]];
+		double all = 0, left = 0;
+
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
+			double xmit = fabric->ports[port].peer == FABRIC_NONE ? 0 :
+				      demand->xmit[fabric->ports[port].peer];
+
+			all += xmit;
+			left += link_is_usable(fabric, port) ? xmit : 0;
+		}
+		scales[k] = all > 0 ? left / all : 0;
+	}
+	return scales;
+}
+
+static void add_loads(const struct walk *walk, const double *scales, double *load, double *ret_lost)
+{
+	const struct demand *demand = walk->demand;
+	uint32_t path[HOPS_MOST];
+
+	for (size_t first = 0; first < demand->goal_count; first += ROUTES_BLOCK) {
+		size_t count = demand->goal_count - first < ROUTES_BLOCK ? demand->goal_count - first : ROUTES_BLOCK;
+
+		read_block(walk, first, count);
+		for (size_t i = first; i < first + count; i++) {
+			const float *rates = demand->rates + i * demand->source_count;
+			const uint8_t *out = walk->out + (i - first) * demand->switches;
+			bool usable = link_is_usable(walk->fabric, demand->goals[i].port);
+
+			for (uint32_t k = 0; usable && k < demand->source_count; k++) {
+				double rate = rates[k] * scales[k];
+				unsigned hops;
+
+				if (!(rate > 0) || demand->sources[k] == demand->goals[i].leaf)
+					continue;
+				hops = find_path(walk, out, demand->sources[k], demand->goals[i].leaf, path);
+				if (!hops)
+					*ret_lost += rate;
+				for (unsigned hop = 0; hop < hops; hop++)
+					load[path[hop]] += rate;
+			}
+		}
+	}
+}
+
+int demand_route(const struct demand *demand, const struct fabric *fabric, const struct routes *routes,
+		 double *ret_load, double *ret_lost, struct error *err)
+{
+	double *scales = find_scales(demand, fabric);
+	struct walk walk;
+	int code = walk_init(&walk, demand, fabric, routes);
+
+	if (!scales)
+		code = ERR_NOMEM;
+	if (code == 0) {
+		memset(ret_load, 0, fabric->port_count * sizeof(*ret_load));
+		*ret_lost = 0;
+		add_loads(&walk, scales, ret_load, ret_lost);
+	}
+	free(scales);
+	walk_done(&walk);
+	return code < 0 ? err_nomem(err) : 0;
+}
+
+/* --- the fit --- */
+
+/*
+ * Scale each estimate by the geometric mean of what the links on its path lack, and add up the new loads in the same
+ * pass. @logs: by port, of measured by estimated load; NAN: unknown
+ */
+static void scale_rates(struct walk *walk, float *rates_all, const double *logs, double *load)
+{
+	const struct demand *demand = walk->demand;
+	uint32_t path[HOPS_MOST];
+
+	for (size_t first = 0; first < demand->goal_count; first += ROUTES_BLOCK) {
+		size_t count = demand->goal_count - first < ROUTES_BLOCK ? demand->goal_count - first : ROUTES_BLOCK;
+
+		read_block(walk, first, count);
+		for (size_t i = first; i < first + count; i++) {
+			float *rates = rates_all + i * demand->source_count;
+			const uint8_t *out = walk->out + (i - first) * demand->switches;
+
+			for (uint32_t k = 0; k < demand->source_count; k++) {
+				unsigned hops, known_hops = 0;
+				double sum = 0;
+
+				if (!(rates[k] > 0) || demand->sources[k] == demand->goals[i].leaf)
+					continue;
+				hops = find_path(walk, out, demand->sources[k], demand->goals[i].leaf, path);
+				for (unsigned hop = 0; hop < hops; hop++) {
+					if (isnan(logs[path[hop]]))
+						continue;
+					sum += logs[path[hop]];
+					known_hops++;
+				}
+				if (known_hops && sum != 0)
+					rates[k] *= expf((float)(sum / known_hops));
+				for (unsigned hop = 0; hop < hops; hop++)
+					load[path[hop]] += rates[k];
+			}
+		}
+	}
+}
+
+/* Bounds of a correction in one round; a link without load ends the estimates that cross it. */
+#define LOG_MOST 3.0
+
+static double deviation_of(const struct fabric *fabric, const double *measured, const double *load, double *logs)
+{
+	double sum = 0, all = 0;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		logs[i] = NAN;
+		if (isnan(measured[i]) || (!(load[i] > 0) && !(measured[i] > 0)))
+			continue;
+		sum += fabs(measured[i] - load[i]);
+		all += measured[i];
+		if (load[i] > 0)
+			logs[i] = measured[i] > 0 ? fmin(fmax(log(measured[i] / load[i]), -LOG_MOST), LOG_MOST) :
+						    -LOG_MOST;
+	}
+	return all > 0 ? sum / all : 0;
+}
+
+static int fit(struct demand *demand, const struct demand_input *input, double *ret_error)
+{
+	const struct fabric *fabric = input->fabric;
+	double *load = calloc(fabric->port_count + 1, sizeof(*load));
+	double *logs = calloc(fabric->port_count + 1, sizeof(*logs)), lost = 0;
+	double *scales = find_scales(demand, fabric);
+	struct walk walk;
+	int code = walk_init(&walk, demand, fabric, input->routes);
+
+	if (!load || !logs || !scales)
+		code = ERR_NOMEM;
+	if (code == 0)
+		add_loads(&walk, scales, load, &lost);
+	for (int round = 0; code == 0; round++) {
+		*ret_error = deviation_of(fabric, input->measured, load, logs);
+		if (*ret_error < FIT_ENOUGH || round == FIT_ROUNDS)
+			break;
+		memset(load, 0, fabric->port_count * sizeof(*load));
+		scale_rates(&walk, demand->rates, logs, load);
+	}
+	walk_done(&walk);
+	free(load);
+	free(logs);
+	free(scales);
+	return code;
+}
+
+struct demand *demand_create(const struct demand_input *input, double *ret_error, struct error *err)
+{
+	struct demand *demand = calloc(1, sizeof(*demand));
+	double *sent = calloc(input->fabric->node_count + 1, sizeof(*sent)), error = NAN;
+	int code = demand && sent ? 0 : ERR_NOMEM;
+
+	if (code == 0)
+		code = number_switches(demand, input->fabric);
+	if (code == 0)
+		code = list_goals(demand, input, sent);
+	if (code == 0)
+		code = set_gravity(demand, input, sent);
+	if (code == 0 && input->routes && input->measured)
+		code = fit(demand, input, &error);
+	free(sent);
+	if (code < 0) {
+		demand_destroy(demand);
+		err_nomem(err);
+		return NULL;
+	}
+	*ret_error = error;
+	return demand;
+}
