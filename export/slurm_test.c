@@ -376,8 +376,8 @@ static struct fabric *odd_names(void)
 {
 	static const char *const hosts[] = {
 		"node1.site.net mlx5_0", "node2.site.net mlx5_0", "gpu1.a mlx5_0", "gpu1.b mlx5_0", "r1n1-ib mlx5_0",
-		"r1n2-ib mlx5_0", "Node_3 mlx5_0", "n\xc3\xb6" "de4 mlx5_0", "a,b mlx5_0", "-x mlx5_0", "DEFAULT mlx5_0",
-		"twice mlx5_0", "twice mlx5_0", "MT4129 ConnectX7   Mellanox Technologies",
+		"r1n2-ib mlx5_0", "Node_3 mlx5_0", "n\xc3\xb6" "de4 mlx5_0", "a,b mlx5_0", "-x mlx5_0",
+		"DEFAULT mlx5_0", "twice mlx5_0", "twice mlx5_0", "MT4129 ConnectX7   Mellanox Technologies",
 	};
 	struct fabric *fabric = net_new();
 	uint32_t leaf = net_switch(fabric, "  Switch #1: [leaf]  ");
@@ -399,7 +399,8 @@ TEST(names_are_those_that_slurm_accepts)
 
 	slurm_write_conf(&text, tree);
 	assert_string_equal(text_chars(&text), HEAD
-			    "SwitchName=Switch-1-leaf-0000000000001000 Nodes=Node_3,gpu1.a,gpu1.b,node[1-2],r1n1-ib,r1n2-ib\n"
+			    "SwitchName=Switch-1-leaf-0000000000001000 Nodes=Node_3,gpu1.a,gpu1.b,node[1-2],"
+			    "r1n1-ib,r1n2-ib\n"
 			    "SwitchName=Switch-1-leaf-0000000000002000 Nodes=last1\n");
 	assert_left(tree, HOST_LEFT_TWICE, "twice twice");
 	assert_left(tree, HOST_LEFT_UNCABLED, "unplugged");
@@ -427,8 +428,10 @@ TEST(labels_have_names_that_kubernetes_accepts)
 			    "{\"node\": \"gpu1.a\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
 			    "{\"node\": \"gpu1.b\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
 			    "{\"node\": \"last1\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000002000\"}},\n"
-			    "{\"node\": \"node1.site.net\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
-			    "{\"node\": \"node2.site.net\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
+			    "{\"node\": \"node1.site.net\", "
+			    "\"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
+			    "{\"node\": \"node2.site.net\", "
+			    "\"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
 			    "{\"node\": \"r1n1-ib\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}},\n"
 			    "{\"node\": \"r1n2-ib\", \"labels\": {\"x/leaf\": \"Switch-1-leaf-0000000000001000\"}}\n"
 			    "]\n");

@@ -267,9 +267,9 @@ static bool share_bracket(const char *name, const char *next, bool last_only)
 {
 	struct numbered a = split_name(name), b = split_name(next);
 
-	if (last_only && *a.tail)
+	if (!a.digits || !b.digits || (last_only && *a.tail))
 		return false;
-	return a.digits && b.digits && a.head == b.head && !strncmp(name, next, a.head) && !strcmp(a.tail, b.tail) &&
+	return a.head == b.head && !strncmp(name, next, a.head) && !strcmp(a.tail, b.tail) &&
 	       b.number > a.number && (a.digits == b.digits || (name[a.head] != '0' && next[b.head] != '0'));
 }
 

@@ -329,7 +329,7 @@ static bool add_tier(struct build *build, uint8_t tier)
 	return true;
 }
 
-/* Is one group above another one of its part, or the only candidate? */
+/* Is the group the higher one, or that of the first name in one tier? */
 static bool is_above(const struct group *a, const struct group *b)
 {
 	return a->tier != b->tier ? a->tier > b->tier : names_compare(a->name, b->name) < 0;
@@ -356,7 +356,9 @@ static bool add_roots(struct build *build)
 	for (uint32_t i = 0; i < before && ok; i++) {
 		uint32_t *best = &build->found[set_root(build->set, build->groups[i].inside)];
 		const struct group *top = &build->groups[*best];
-		struct group group = { .unit = SHAPE_NONE, .box = SHAPE_NONE, .inside = top->inside, .tier = UINT8_MAX };
+		struct group group = {
+			.unit = SHAPE_NONE, .box = SHAPE_NONE, .inside = top->inside, .tier = UINT8_MAX,
+		};
 
 		if (build->groups[i].parent != SHAPE_NONE || i == *best || *best >= before ||
 		    (top->tier > 1 && top->tier > build->groups[i].tier))

@@ -49,7 +49,7 @@ struct host_tree_switch {
 	uint32_t parent;            /* index into switches, or SHAPE_NONE: a root */
 	bool is_leaf;
 	uint32_t first, count;      /* of a leaf: in hosts; of others: in children */
-	uint32_t first_box, boxes;  /* in boxes: switches of the fabric that it stands for; 0: joins parts that no tier joins */
+	uint32_t first_box, boxes;  /* in boxes: switches of the fabric that it stands for; 0: it only joins others */
 };
 
 struct host_tree {

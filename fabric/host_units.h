@@ -35,10 +35,10 @@ struct host_units {
  * host_units_find - find the units
  * @ret:  for host_units_done(); untouched on error
  *
- * Hosts with equal sets of leaves are a unit. The sets of most hosts come first. If one unit has more of the leaves of a
- * set than are in no unit yet, the set belongs to that unit; so a miswired or missing cable makes no unit and joins no
- * two. Leaves that make hosts of different leaves look alike (a storage network of all hosts) count only for
- * hosts that have no other: those with other hosts, and those less than three quarters of whose hosts are in one unit.
+ * Hosts with equal sets of leaves are a unit. The sets of most hosts come first. If one unit has more of the leaves of
+ * a set than are in no unit yet, the set belongs to that unit; so a miswired or missing cable makes no unit and joins
+ * no two. Leaves that hosts of different leaves share (a storage network) count only for hosts that have no other:
+ * those with other hosts, and those less than three quarters of whose hosts are in one unit.
  *
  * Each host is in exactly one unit, and each unit has at least one host and one leaf. The result depends on the
  * order of hosts and leaves, which should be that of their names.

@@ -86,6 +86,20 @@ TEST(folded_list_ends_after_so_many_elements_and_keeps_names_that_look_like_a_li
 	text_done(&text);
 }
 
+TEST(list_for_slurm_has_no_blanks_and_brackets_only_at_the_end)
+{
+	static const char *const names[] = {
+		"a", "n1", "n2", "n9", "n10", "n010", "n011", "r1-ib", "r2-ib", "x[1]", "y99999999999999998",
+		"y99999999999999999",
+	};
+	struct text text = { 0 };
+
+	host_names_list(names, sizeof(names) / sizeof(*names), &text);
+	assert_string_equal(text_chars(&text), "a,n[1-2,9-10],n[010-011],r1-ib,r2-ib,x[1],y99999999999999998,"
+			    "y99999999999999999");
+	text_done(&text);
+}
+
 TEST(invalid_host_list_is_named_in_the_error)
 {
 	static const char *const bad[] = {
