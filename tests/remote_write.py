@@ -254,4 +254,6 @@ class Victoria(Server):
     def stored(self):
         self.get("/internal/force_flush")
         rows = map(json.loads, self.get("/api/v1/export", **{"match[]": f'{{fabric="a",__name__!="{PRESENT}"}}'}).splitlines())
-        return series_of((row["metric"], list(zip(row["timestamps"], row["values"]))) for row in rows)
+        # null: the marker after which a series is stale.
+        return series_of((row["metric"], [sample for sample in zip(row["timestamps"], row["values"]) if sample[1] is not None])
+                         for row in rows)
