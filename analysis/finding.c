@@ -270,6 +270,15 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"each minute.",
 		.advice = "find out what is connected to the port that is named, and disconnect a device that invents "
 			"nodes; real nodes are stored within hours, or at once with `ibwire collect --new-fabric`" },
+	[FINDING_PLAN_DIFFERS] = { .name = "plan-differs",
+		.means = "the cables of the fabric differ from the cabling plan of the settings",
+		.limits = "for 60 s: warning; a link that the plan does not have: info; more than 10 differences are "
+			"one finding",
+		.reason = "Compared when the topology or the plan changes. A minute excludes cables that are being "
+			"moved. Links that were up and are down, and those below what their ends support, have "
+			"findings of their own and are not counted.",
+		.advice = "carry out what the text says, or correct the plan; `ibwire topology check` lists all "
+			"differences, and with --html as sheets to print for each rack" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

@@ -20,6 +20,7 @@
 
 struct error;
 struct fabric;
+struct plan;
 struct routes;
 struct shape;
 
@@ -44,7 +45,7 @@ struct health_limits { bool off; double warning, critical; };
 struct health_settings {
 	struct health_limits limits[FINDING_KIND_COUNT];
 	int64_t down_after_us;       /* delay of link-down: 30 s */
-	int64_t degraded_after_us;   /* delay of link-degraded and link-not-active: 60 s */
+	int64_t degraded_after_us;   /* delay of link-degraded, link-not-active and plan-differs: 60 s */
 	int64_t silent_after_us;     /* delay of node-silent: 30 s, and silent_sweeps */
 	unsigned silent_sweeps;      /* 3 */
 	int64_t restart_within_us;   /* all HCAs of a host go down within: 30 s */
@@ -126,6 +127,8 @@ struct health_input {
 	const char *left_out_first;  /* with it: one of them, and its place */
 	int64_t stalled_us;          /* no sweep could be stored for this long, until the last one; else 0 */
 	const char *stall_reason;    /* with it: one line */
+	const struct plan *plan;     /* cabling plan, or NULL */
+	uint64_t plan_generation;    /* changes with the plan */
 };
 
 enum health_change { HEALTH_OPENED, HEALTH_CHANGED, HEALTH_CLOSED };

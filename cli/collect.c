@@ -24,6 +24,7 @@
 #include "cli/lib/lease.h"
 #include "cli/lib/polling.h"
 #include "cli/lib/options.h"
+#include "cli/lib/plan_watch.h"
 #include "cli/lib/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
@@ -254,6 +255,7 @@ static int collect(const struct collect_options *options, struct local *local, s
 		   struct supervision *supervision, struct error *err)
 {
 	char device[CA_NAME_SIZE + sizeof(" port 255")];
+	struct plan_watch plan;
 	struct collector_settings settings = {
 		.interval_us = options->interval_us,
 		.count = options->once ? 1 : (uint64_t)options->count,
@@ -273,6 +275,8 @@ static int collect(const struct collect_options *options, struct local *local, s
 		},
 		.health = &options->settings.health,
 		.shape = &options->settings.shape,
+		.plan = options->settings.plan_file_count ? plan_watch_now : NULL,
+		.plan_ctx = &plan,
 		.accept = accept_fabric,
 		.accept_ctx = writer,
 		.proceed = proceed,
@@ -285,14 +289,19 @@ static int collect(const struct collect_options *options, struct local *local, s
 	};
 	struct collector_report report;
 	struct discovery *helper = NULL;
-	int code = file->path ? 0 : discovery_create(discovery, clock_system(), &helper, err);
+	int code = plan_watch_init(&plan, options->settings.plan_files, options->settings.plan_file_count, err);
 
-	if (code < 0)
+	if (code == 0 && !file->path)
+		code = discovery_create(discovery, clock_system(), &helper, err);
+	if (code < 0) {
+		plan_watch_done(&plan);
 		return code;
+	}
 	snprintf(device, sizeof(device), "%s port %d", local->port.ca_name, local->port.port);
 	wire.discoverer = helper ? discovery_discoverer(helper) : &file->discoverer;
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
 	discovery_destroy(helper);
+	plan_watch_done(&plan);
 	if (code == 0 && (options->once || options->count) && report.sweeps)
 		code = print_report(options, &report, err);
 	else if (code == 0)

@@ -19,6 +19,7 @@ struct discoverer;
 struct fabric;
 struct health_settings;
 struct keys;
+struct plan;
 struct shape_settings;
 struct sink;
 struct transport;
@@ -48,6 +49,12 @@ struct collector_settings {
 	struct engine_settings engine;
 	const struct health_settings *health; /* thresholds of findings; NULL: the defaults */
 	const struct shape_settings *shape;   /* configured node classes and rails; or NULL */
+	/*
+	 * Called before the findings of each sweep: the cabling plan, valid until the next call, or NULL. The
+	 * generation changes with it. NULL: there is none.
+	 */
+	const struct plan *(*plan)(void *ctx, uint64_t *ret_generation);
+	void *plan_ctx;
 	/*
 	 * Called once, with the first discovered topology that is not the stored one: does the
 	 * database belong to this fabric? An error ends the collector. NULL: not checked.

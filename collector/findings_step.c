@@ -328,6 +328,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		.fabric = sweep->fabric, .log_bytes = step->log_bytes, .log_holders = step->log_holders,
 		.left_out = step->left_out, .left_out_first = step->left_out_first,
 		.stalled_us = step->stalled_us, .stall_reason = step->stall_reason,
+		.plan = step->plan, .plan_generation = step->plan_generation,
 	};
 	struct reporting reporting = { .events = events, .sweep = sweep };
 	struct gathered all = { 0 };

@@ -20,6 +20,7 @@ struct error;
 struct events;
 struct fabric;
 struct node_memory;
+struct plan;
 struct restored;
 struct restored_finding;
 struct route_read;
@@ -51,6 +52,9 @@ struct findings_step {
 	/* Likewise: for how long no sweep could be stored before this one, and why; 0: it could. */
 	int64_t stalled_us;
 	char stall_reason[512];
+	/* Likewise: the cabling plan, or NULL. */
+	const struct plan *plan;
+	uint64_t plan_generation;
 	/* Likewise: other jobs run. */
 	bool jobs_changed;
 	/* The running jobs, their ports (indices into the fabric of this generation), and all of those. */

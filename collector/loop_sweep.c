@@ -391,6 +391,9 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 		sink->nodes_left_out ? sink->nodes_left_out(sink->ctx, collector->findings.left_out_first) : 0;
 	if (sink->running_jobs && sink->running_jobs(sink->ctx, &collector->findings.running))
 		collector->findings.jobs_changed = true;
+	if (collector->settings->plan)
+		collector->findings.plan = collector->settings->plan(collector->settings->plan_ctx,
+								     &collector->findings.plan_generation);
 	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
 				 &collector->routes, sweep, &collector->events, err);
 }

@@ -88,7 +88,7 @@ static const char style[] =
 	"figure:has(.curve){direction:rtl}figure>*{direction:ltr}"
 	".verdict .sentence{font-size:19px}}\n"
 	"@media print{:root{color-scheme:light;--page:#fff;--card:#fff}@page{margin:12mm}main{padding:0}"
-	"figure,tr,.verdict,.tiles div{break-inside:avoid}h2,h3{break-after:avoid}"
+	"figure,tr,.verdict,.tiles div{break-inside:avoid}h2,h3{break-after:avoid}.sheet{break-before:page}"
 	".card{padding:10px 14px;margin:0 0 10px}"
 	".verdict .sentence{font-size:20px}summary{display:none}"
 	"*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";

@@ -199,6 +199,7 @@ struct page_section {
 	const char *about;  /* behind the title; NULL: none */
 	enum page_state state; /* of a verdict or note */
 	bool soft;          /* PAGE_NOTE: less important */
+	bool new_sheet;     /* HTML: on paper it begins a new sheet */
 	unsigned indent;    /* PAGE_NOTE: columns in text */
 	union {
 		struct {

@@ -68,6 +68,9 @@ const char *plan_form_name(enum plan_form form);
  * Return: 0; ERR_IO: no form of a plan, or no link in it; ERR_NOMEM. After an error the plan is as before.
  */
 int plan_read(struct plan *plan, const char *name, const char *chars, size_t len, struct error *err);
+
+/* plan_read_file - the same from a file. Return: also ERR_IO if it cannot be read. */
+int plan_read_file(struct plan *plan, const char *path, struct error *err);
 void plan_done(struct plan *plan);
 
 /* A planned link in a fabric. */

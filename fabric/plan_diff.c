@@ -13,7 +13,7 @@
 
 /* --- the list of differences --- */
 
-void plan_begin(struct plan_work *work, enum plan_change change, uint32_t node, uint32_t other)
+void plan_diff_begin(struct plan_work *work, enum plan_change change, uint32_t node, uint32_t other)
 {
 	struct plan_difference *one;
 
@@ -34,7 +34,7 @@ static struct plan_difference *last(struct plan_work *work)
 	return &work->diff.list[work->diff.count - 1];
 }
 
-void plan_add_link(struct plan_work *work, uint32_t link)
+void plan_diff_add_link(struct plan_work *work, uint32_t link)
 {
 	uint32_t *added = work->failed ? NULL :
 		array_add(&work->diff.links, &work->links_count, &work->links_capacity, sizeof(*added));
@@ -58,13 +58,13 @@ static void add_port(struct plan_work *work, uint32_t port)
 	last(work)->port_count++;
 }
 
-void plan_add_present(struct plan_work *work, uint32_t port)
+void plan_diff_add_present(struct plan_work *work, uint32_t port)
 {
 	add_port(work, port);
 	add_port(work, work->present[port]);
 }
 
-void plan_add_move(struct plan_work *work, uint32_t from, uint32_t to)
+void plan_diff_add_move(struct plan_work *work, uint32_t from, uint32_t to)
 {
 	struct plan_move *added = work->failed ? NULL :
 		array_add(&work->diff.moves, &work->moves_count, &work->moves_capacity, sizeof(*added));
@@ -82,12 +82,12 @@ static void drop(uint32_t *peers, uint32_t port)
 	peers[port] = FABRIC_NONE;
 }
 
-void plan_drop_planned(struct plan_work *work, uint32_t port)
+void plan_diff_drop_planned(struct plan_work *work, uint32_t port)
 {
 	drop(work->planned, port);
 }
 
-void plan_drop_present(struct plan_work *work, uint32_t port)
+void plan_diff_drop_present(struct plan_work *work, uint32_t port)
 {
 	drop(work->present, port);
 }
@@ -218,14 +218,14 @@ static void compare_equal(struct plan_work *work)
 			continue;
 		if (is_below_plan(&work->plan->links[link], &work->fabric->ports[i]) ||
 		    is_below_plan(&work->plan->links[link], &work->fabric->ports[peer])) {
-			plan_begin(work, PLAN_SLOW, FABRIC_NONE, FABRIC_NONE);
-			plan_add_link(work, link);
-			plan_add_present(work, i);
+			plan_diff_begin(work, PLAN_SLOW, FABRIC_NONE, FABRIC_NONE);
+			plan_diff_add_link(work, link);
+			plan_diff_add_present(work, i);
 		} else {
 			work->diff.as_planned++;
 		}
-		plan_drop_planned(work, i);
-		plan_drop_present(work, i);
+		plan_diff_drop_planned(work, i);
+		plan_diff_drop_present(work, i);
 	}
 }
 

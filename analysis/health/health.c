@@ -49,7 +49,7 @@ void health_settings_default(struct health_settings *ret)
 
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
-	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic,
+	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic, &health_cabling,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -117,6 +117,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_STORE_STALLED:
 	case FINDING_TRAFFIC_FELL:
 	case FINDING_NODES_LEFT_OUT:
+	case FINDING_PLAN_DIFFERS:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;
@@ -478,6 +479,7 @@ static int64_t after_us(const struct health_settings *settings, enum finding_kin
 		return settings->down_after_us;
 	case FINDING_LINK_DEGRADED:
 	case FINDING_LINK_NOT_ACTIVE:
+	case FINDING_PLAN_DIFFERS:
 		return settings->degraded_after_us;
 	case FINDING_NODE_SILENT:
 	case FINDING_SM_LOST:

@@ -270,7 +270,8 @@ extern const struct health_rule health_rails;      /* use and cabling of rails *
 extern const struct health_rule health_resets;     /* counters that were reset */
 extern const struct health_rule health_fabric;     /* SM, M_Keys, topology, routes, database */
 extern const struct health_rule health_traffic;    /* traffic that falls */
-enum { HEALTH_RULES = 11 };
+extern const struct health_rule health_cabling;    /* differences from the cabling plan */
+enum { HEALTH_RULES = 12 };
 
 struct health {
 	struct health_settings settings;

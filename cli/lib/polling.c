@@ -131,9 +131,7 @@ static int read_topology(struct topology_file *file, struct fabric **ret, struct
 	struct fabric *fabric = NULL;
 	int code;
 
-	/* Before it is read: a later change is noticed. */
-	if (stat(file->path, &file->read) == 0)
-		file->seen = file->read;
+	file_stamp_take(&file->stamp, file->path);
 	code = topology_read_file(file->path, NULL, &fabric, err);
 	if (code == 0)
 		code = check_lids(file->path, fabric, err);
@@ -143,27 +141,16 @@ static int read_topology(struct topology_file *file, struct fabric **ret, struct
 	}
 	text_sanitise(file->path, strnlen(file->path, 150), path, sizeof(path));
 	snprintf(file->name_and_time, sizeof(file->name_and_time), "%.150s of %s", path,
-		 when_format_local(file->read.st_mtim.tv_sec * US_PER_S, time));
+		 when_format_local(file->stamp.read.st_mtim.tv_sec * US_PER_S, time));
 	*ret = fabric;
 	return 0;
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static const char *describe(void *ctx, bool *ret_changed)
 {
 	struct topology_file *file = ctx;
-	struct stat now;
 
-	*ret_changed = false;
-	if (stat(file->path, &now) == 0 && S_ISREG(now.st_mode)) {
-		*ret_changed = is_same(&now, &file->seen) && !is_same(&now, &file->read);
-		file->seen = now;
-	}
+	*ret_changed = file_stamp_changed(&file->stamp, file->path);
 	return file->name_and_time;
 }
 

@@ -6,8 +6,8 @@
 #define IBWIRE_CLI_POLLING_H
 
 #include <stdint.h>
-#include <sys/stat.h>
 
+#include "cli/lib/file_stamp.h"
 #include "wire/discovery.h"
 
 struct error;
@@ -78,7 +78,7 @@ int polling_keys(struct polling *polling, uint64_t own_guid, struct keys **ret, 
 struct topology_file {
 	struct discoverer discoverer;
 	const char *path;
-	struct stat read, seen;   /* as last read, and at the last check for a change */
+	struct file_stamp stamp;
 	struct fabric *first;     /* read by topology_file_open() and not taken yet */
 	char name_and_time[256];  /* "FILE of TIME" */
 };
@@ -88,8 +88,7 @@ struct topology_file {
  * @path:  borrowed
  *
  * Problems in the file are logged as warnings. The discoverer returns this first topology, then that
- * of the file at the time. A changed file counts as changed once two checks have found the same one,
- * since it may be being written.
+ * of the file at the time (file_stamp_changed()).
  * Return: 0; ERR_IO if it cannot be read or parsed, or has no LIDs; ERR_NOMEM.
  */
 int topology_file_open(struct topology_file *file, const char *path, struct error *err);

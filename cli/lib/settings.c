@@ -299,6 +299,28 @@ static int add_patterns(struct parsing *parsing, const char *section, const char
 	return 1;
 }
 
+/* [plan] file = hosts.csv trunks.csv */
+static int add_plan_files(struct parsing *parsing, const char *key, const char *value)
+{
+	struct settings *settings = parsing->settings;
+
+	if (strcmp(key, "file"))
+		return wrong(parsing, "plan", key, "is not known: use file");
+	while (*value) {
+		size_t len = strcspn(value += strspn(value, " \t"), " \t");
+		const char **added;
+
+		if (!len)
+			break;
+		added = array_add(&settings->plan_files, &settings->plan_file_count, &settings->plan_file_capacity,
+				  sizeof(*added));
+		if (!added || !(*added = keep_string(settings, value, len)))
+			return no_memory(parsing);
+		value += len;
+	}
+	return 1;
+}
+
 static int unknown_key(struct parsing *parsing, const char *section, const char *key)
 {
 	struct nearest nearest;
@@ -321,6 +343,8 @@ static int parse_setting(struct parsing *parsing, const char *section, const cha
 
 	if (!strcmp(section, "class") || !strcmp(section, "rail") || !strcmp(section, "adaptive-routing"))
 		return add_patterns(parsing, section, key, value);
+	if (!strcmp(section, "plan"))
+		return add_plan_files(parsing, key, value);
 	if (kind >= 0)
 		return set_limit(parsing, kind, key, value);
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
@@ -339,8 +363,8 @@ static int parse_setting(struct parsing *parsing, const char *section, const cha
 	}
 	if (section_known)
 		return unknown_key(parsing, section, key);
-	return wrong(parsing, section, key, "is in an unknown section: use health, expected, balance, class, "
-		"rail, adaptive-routing or a finding kind");
+	return wrong(parsing, section, key, "is in an unknown section: use health, expected, balance, plan, "
+		"class, rail, adaptive-routing or a finding kind");
 }
 
 static int invalid_line(struct parsing *parsing, const char *what)
@@ -501,6 +525,7 @@ void settings_done(struct settings *settings)
 	for (size_t i = 0; i < settings->string_count; i++)
 		free(settings->strings[i]);
 	free(settings->strings);
+	free(settings->plan_files);
 	free(settings->shape.classes);
 	free(settings->shape.rails);
 	free(settings->shape.adaptive);
@@ -552,6 +577,10 @@ void settings_append(const struct settings *settings, struct text *text)
 		text_appendf(text, "off = %s\nwarning = %g\ncritical = %g\n", limits->off ? "yes" : "no",
 			     limits->warning, limits->critical);
 	}
+	text_append(text, "\n[plan]\n");
+	for (size_t i = 0; i < settings->plan_file_count; i++)
+		text_appendf(text, "%s%s", i ? " " : "file = ", settings->plan_files[i]);
+	text_append(text, settings->plan_file_count ? "\n" : "; file = hosts.csv trunks.csv\n");
 	text_append(text, "\n[class]\n; storage = oss*, mds*\n; management = mgmt*\n"
 		    "\n[rail]\n; rail0 = * mlx5_0\n\n[adaptive-routing]\n; on = leaf*, spine*\n; off = core*\n");
 }

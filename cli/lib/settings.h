@@ -26,6 +26,8 @@ struct settings {
 	bool is_given;               /* a file was named */
 	struct shape_settings shape; /* its lists are owned */
 	size_t class_count, rail_count, adaptive_count;
+	const char **plan_files;     /* of the cabling plan */
+	size_t plan_file_count, plan_file_capacity;
 	char **strings;
 	size_t string_count, string_capacity;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology.c - `ibwire topology`: summary, baseline, differences, graph, routes, files of schedulers */
+/* topology.c - `ibwire topology`: summary, baseline, differences, cabling plan, graph, routes, files of schedulers */
 #include "cli/topology/topology.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ void topology_close(struct topology *topology)
 	memset(topology, 0, sizeof(*topology));
 }
 
-enum { SHOW, SAVE, DIFF, DOT, ROUTE, SLURM, SLURM_YAML, LABELS, WORDS };
+enum { SHOW, SAVE, DIFF, CHECK, DOT, ROUTE, SLURM, SLURM_YAML, LABELS, WORDS };
 
 static int run_subcommand(int word, const struct topology_options *options, struct error *err)
 {
@@ -145,6 +145,10 @@ static int run_subcommand(int word, const struct topology_options *options, stru
 		break;
 	case DIFF:
 		code = topology_diff(options, &topology, options->common.argv[1], err);
+		break;
+	case CHECK:
+		code = topology_check(options, &topology, options->common.argv + 1, (size_t)options->common.argc - 1,
+				      err);
 		break;
 	case DOT:
 		code = topology_dot(options, &topology, err);
@@ -166,6 +170,8 @@ static int check_options(const struct command *command, const struct topology_op
 		return options_usage_error(command, err, "--summary requires show");
 	if (options->hosts && word != DOT)
 		return options_usage_error(command, err, "--hosts requires dot");
+	if (options->html && word != CHECK)
+		return options_usage_error(command, err, "--html requires check");
 	if (options->common.since_us || options->common.until_us)
 		return options_usage_error(command, err, "--since and --until require route; use --at");
 	if (options->from && options->common.at_us)
@@ -182,6 +188,7 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	static const struct { const char *word; int arguments; const char *takes; } words[WORDS] = {
 		[SHOW] = { "show", 0, "no argument" }, [SAVE] = { "save", 1, "one file" },
 		[DIFF] = { "diff", 1, "one file" }, [DOT] = { "dot", 0, "no argument" },
+		[CHECK] = { "check", -1, "plans" },
 		[ROUTE] = { "route", 2, "two ends" }, [SLURM] = { "slurm", 0, "no argument" },
 		[SLURM_YAML] = { "slurm-yaml", 0, "no argument" }, [LABELS] = { "labels", 0, "no argument" },
 	};
@@ -200,6 +207,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 			   "slurm-yaml: hosts of a base block (of the smallest leaf)"),
 		OPT_LIST("label-key", 0, "KEY", &options.scheduler.keys,
 			 "labels: key of the leaf; again for the switch above it, and so on"),
+		OPT_TEXT("html", 0, "FILE", &options.html, "check: write a page of HTML to FILE (- is stdout), with a "
+			 "sheet to print for each rack"),
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options.common,
@@ -210,13 +219,13 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
 		;
 	if (i == WORDS || !options.common.argc)
-		return options_usage_error(command, err, "give a sub-command: show, save, diff, dot, route, slurm, "
-			"slurm-yaml or labels");
-	if (options.common.argc != 1 + words[i].arguments)
+		return options_usage_error(command, err, "give a sub-command: show, save, diff, check, dot, route, "
+			"slurm, slurm-yaml or labels");
+	if (words[i].arguments >= 0 && options.common.argc != 1 + words[i].arguments)
 		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
-	if (i == ROUTE && (options.from || options.summary || options.hosts || options.settings_path))
-		return options_usage_error(command, err, "route does not take --from, --settings, --summary or "
-			"--hosts");
+	if (i == ROUTE && (options.from || options.summary || options.hosts || options.html || options.settings_path))
+		return options_usage_error(command, err, "route does not take --from, --settings, --summary, "
+			"--hosts or --html");
 	if (i == ROUTE)
 		return topology_route(command, &options.common, err);
 	code = check_options(command, &options, i, err);

@@ -32,6 +32,7 @@ struct topology_options {
 		int64_t block_size;      /* 0: of the smallest leaf */
 		struct option_list keys; /* of labels, from the leaf up; none: the default */
 	} scheduler;      /* slurm, slurm-yaml, labels */
+	const char *html; /* check: write the page to this file, or NULL */
 };
 
 /*
@@ -84,6 +85,14 @@ int topology_scheduler(const struct topology_options *options, const struct topo
 /* topology_scheduler_check - ERR_USAGE: an option of another sub-command than @word, or a key that is no label. */
 int topology_scheduler_check(const struct command *command, const struct topology_options *options, const char *word,
 			     struct error *err);
+
+/*
+ * topology_check - compare the fabric with a cabling plan
+ * @files:  @count of them; 0: those of the settings
+ * Return: 0; 1: it differs; ERR_USAGE: no plan is named; ERR_IO, ERR_NOMEM.
+ */
+int topology_check(const struct topology_options *options, const struct topology *topology, char *const *files,
+		   size_t count, struct error *err);
 
 /*
  * topology_route - `ibwire topology route A B`: the static route between two ends, hop by hop

@@ -46,16 +46,16 @@ struct plan_work {
  */
 uint32_t plan_unit_nodes(const struct plan_work *work, const uint32_t *unit, const uint32_t **ret);
 
-/* plan_begin - append a difference, which gets the links, ports and moves that are added from now on */
-void plan_begin(struct plan_work *work, enum plan_change change, uint32_t node, uint32_t other);
-void plan_add_link(struct plan_work *work, uint32_t link);
-/* plan_add_present - add the present link of a port in this role. plan_add_move - both are roles */
-void plan_add_present(struct plan_work *work, uint32_t port);
-void plan_add_move(struct plan_work *work, uint32_t from, uint32_t to);
+/* plan_diff_begin - append a difference, which gets the links, ports and moves that are added from now on */
+void plan_diff_begin(struct plan_work *work, enum plan_change change, uint32_t node, uint32_t other);
+void plan_diff_add_link(struct plan_work *work, uint32_t link);
+/* plan_diff_add_present - add the present link of a port in this role. plan_diff_add_move - both are roles */
+void plan_diff_add_present(struct plan_work *work, uint32_t port);
+void plan_diff_add_move(struct plan_work *work, uint32_t from, uint32_t to);
 
-/* plan_drop_planned, plan_drop_present - remove the edge of a port from the comparison */
-void plan_drop_planned(struct plan_work *work, uint32_t port);
-void plan_drop_present(struct plan_work *work, uint32_t port);
+/* plan_diff_drop_planned, plan_diff_drop_present - remove the edge of a port from the comparison */
+void plan_diff_drop_planned(struct plan_work *work, uint32_t port);
+void plan_diff_drop_present(struct plan_work *work, uint32_t port);
 
 /* plan_find_roles - find units that are in the place of others. Return: 0 or ERR_NOMEM. */
 int plan_find_roles(struct plan_work *work);

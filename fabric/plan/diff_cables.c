@@ -78,7 +78,7 @@ static void solve_cycle(struct plan_work *work, uint32_t *ports, uint32_t count)
 		struct exchange best = best_exchange(work, ports, count);
 		uint32_t from = best.a + (best.a & 1), len = best.b - best.a;
 
-		plan_add_move(work, ports[best.a], ports[best.b]);
+		plan_diff_add_move(work, ports[best.a], ports[best.b]);
 		memcpy(inner, ports + from, len * sizeof(*inner));
 		memmove(ports + from, ports + from + len, (count - from - len) * sizeof(*ports));
 		count -= len;
@@ -94,19 +94,19 @@ static void solve_long_cycle(struct plan_work *work, const uint32_t *ports, uint
 	for (uint32_t i = 0; i + 2 < count; i++)
 		cost[i & 1] += distance(work, ports[i], ports[i + 2]);
 	for (uint32_t i = count - (cost[1] < cost[0] ? 1 : 2); i >= 2; i -= 2)
-		plan_add_move(work, ports[i - 2], ports[i]);
+		plan_diff_add_move(work, ports[i - 2], ports[i]);
 }
 
 static void report_cycle(struct plan_work *work, const struct path *path)
 {
-	plan_begin(work, path->count == 4 ? PLAN_SWAPPED : PLAN_CYCLE, FABRIC_NONE, FABRIC_NONE);
+	plan_diff_begin(work, path->count == 4 ? PLAN_SWAPPED : PLAN_CYCLE, FABRIC_NONE, FABRIC_NONE);
 	for (uint32_t i = 0; i < path->count; i += 2) {
-		plan_add_link(work, work->link[path->ports[i]]);
-		plan_add_present(work, path->ports[i + 1]);
+		plan_diff_add_link(work, work->link[path->ports[i]]);
+		plan_diff_add_present(work, path->ports[i + 1]);
 	}
 	for (uint32_t i = 0; i < path->count; i += 2) {
-		plan_drop_planned(work, path->ports[i]);
-		plan_drop_present(work, path->ports[i + 1]);
+		plan_diff_drop_planned(work, path->ports[i]);
+		plan_diff_drop_present(work, path->ports[i + 1]);
 	}
 	if (path->count > CYCLE_PAIRS_MOST)
 		solve_long_cycle(work, path->ports, path->count);
@@ -220,15 +220,15 @@ static void report_short(struct plan_work *work, const uint32_t *ports, uint32_t
 
 	for (uint32_t j = 0; j < links; j++) {
 		if (j != missing)
-			plan_add_link(work, work->link[ports[2 * j]]);
+			plan_diff_add_link(work, work->link[ports[2 * j]]);
 		if (j + 1 < links)
-			plan_add_present(work, ports[2 * j + 1]);
+			plan_diff_add_present(work, ports[2 * j + 1]);
 	}
-	plan_add_link(work, work->link[ports[2 * missing]]);
+	plan_diff_add_link(work, work->link[ports[2 * missing]]);
 	for (uint32_t j = 0; j < missing; j++)
-		plan_add_move(work, ports[2 * j + 2], ports[2 * j]);
+		plan_diff_add_move(work, ports[2 * j + 2], ports[2 * j]);
 	for (uint32_t j = links - 1; j-- > missing;)
-		plan_add_move(work, ports[2 * j + 1], ports[2 * j + 3]);
+		plan_diff_add_move(work, ports[2 * j + 1], ports[2 * j + 3]);
 }
 
 /* Ports 0 present 1 planned 2 ... present: @cables cables, one link less. */
@@ -236,26 +236,26 @@ static void report_surplus(struct plan_work *work, const uint32_t *ports, uint32
 {
 	uint32_t removed = choose_removed(work, ports, cables);
 
-	plan_add_present(work, ports[2 * removed]);
+	plan_diff_add_present(work, ports[2 * removed]);
 	for (uint32_t j = 0; j < cables; j++) {
 		if (j != removed)
-			plan_add_present(work, ports[2 * j]);
+			plan_diff_add_present(work, ports[2 * j]);
 		if (j + 1 < cables)
-			plan_add_link(work, work->link[ports[2 * j + 1]]);
+			plan_diff_add_link(work, work->link[ports[2 * j + 1]]);
 	}
 	for (uint32_t j = removed; j-- > 0;)
-		plan_add_move(work, ports[2 * j], ports[2 * j + 2]);
+		plan_diff_add_move(work, ports[2 * j], ports[2 * j + 2]);
 	for (uint32_t j = removed + 1; j < cables; j++)
-		plan_add_move(work, ports[2 * j + 1], ports[2 * j - 1]);
+		plan_diff_add_move(work, ports[2 * j + 1], ports[2 * j - 1]);
 }
 
 /* Ports 0 planned 1 present 2 planned ... present: as many cables as links, each of which moves towards 0. */
 static void report_moves(struct plan_work *work, const uint32_t *ports, uint32_t links)
 {
 	for (uint32_t j = 0; j < links; j++) {
-		plan_add_link(work, work->link[ports[2 * j]]);
-		plan_add_present(work, ports[2 * j + 1]);
-		plan_add_move(work, ports[2 * j + 2], ports[2 * j]);
+		plan_diff_add_link(work, work->link[ports[2 * j]]);
+		plan_diff_add_present(work, ports[2 * j + 1]);
+		plan_diff_add_move(work, ports[2 * j + 2], ports[2 * j]);
 	}
 }
 
@@ -267,7 +267,7 @@ static void report_chain(struct plan_work *work, const struct path *path, unsign
 	bool is_reported = planned || !is_cable || is_extra(work, kinds, ports[0], ports[1]);
 
 	if (is_reported)
-		plan_begin(work, !is_cable ? PLAN_WRONG_PORT : planned ? PLAN_MISSING : PLAN_EXTRA, FABRIC_NONE,
+		plan_diff_begin(work, !is_cable ? PLAN_WRONG_PORT : planned ? PLAN_MISSING : PLAN_EXTRA, FABRIC_NONE,
 			   FABRIC_NONE);
 	if (path->count & 1)
 		report_moves(work, ports, path->count / 2);
@@ -277,9 +277,9 @@ static void report_chain(struct plan_work *work, const struct path *path, unsign
 		report_surplus(work, ports, path->count / 2);
 	for (uint32_t i = 0; i + 1 < path->count; i++)
 		if (planned == !(i & 1))
-			plan_drop_planned(work, ports[i]);
+			plan_diff_drop_planned(work, ports[i]);
 		else
-			plan_drop_present(work, ports[i]);
+			plan_diff_drop_present(work, ports[i]);
 }
 
 int plan_report_cables(struct plan_work *work)

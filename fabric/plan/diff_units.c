@@ -191,10 +191,10 @@ static void report_link(struct plan_work *work, uint32_t port, void *ctx)
 	(void)ctx;
 	if (work->planned[port] == FABRIC_NONE || work->planned[port] != work->present[port])
 		return;
-	plan_add_link(work, work->link[port]);
-	plan_add_present(work, port);
-	plan_drop_planned(work, port);
-	plan_drop_present(work, port);
+	plan_diff_add_link(work, work->link[port]);
+	plan_diff_add_present(work, port);
+	plan_diff_drop_planned(work, port);
+	plan_diff_drop_present(work, port);
 }
 
 static void count_linked(struct plan_work *work, uint32_t port, void *ctx)
@@ -223,12 +223,12 @@ void plan_report_roles(struct plan_work *work)
 		if (work->place_of[other] == unit && work->size[unit] && work->size[other] && has_link(work, unit)) {
 			if (unit > other)
 				continue;
-			plan_begin(work, PLAN_EXCHANGED, unit, other);
+			plan_diff_begin(work, PLAN_EXCHANGED, unit, other);
 			for_ports(work, other, report_link, NULL);
 		} else if (!work->size[other]) {
-			plan_begin(work, PLAN_REPLACED, unit, other);
+			plan_diff_begin(work, PLAN_REPLACED, unit, other);
 		} else {
-			plan_begin(work, PLAN_MOVED, other, unit);
+			plan_diff_begin(work, PLAN_MOVED, other, unit);
 		}
 		for_ports(work, unit, report_link, NULL);
 	}
@@ -275,10 +275,10 @@ static void report_moved(struct plan_work *work, uint32_t port, void *ctx)
 	(void)ctx;
 	if (!is_moved(work, port))
 		return;
-	plan_add_link(work, work->link[port]);
-	plan_add_present(work, port);
-	plan_drop_planned(work, port);
-	plan_drop_present(work, port);
+	plan_diff_add_link(work, work->link[port]);
+	plan_diff_add_present(work, port);
+	plan_diff_drop_planned(work, port);
+	plan_diff_drop_present(work, port);
 }
 
 static void report_missing(struct plan_work *work, uint32_t port, void *ctx)
@@ -286,8 +286,8 @@ static void report_missing(struct plan_work *work, uint32_t port, void *ctx)
 	(void)ctx;
 	if (!is_missing(work, port))
 		return;
-	plan_add_link(work, work->link[port]);
-	plan_drop_planned(work, port);
+	plan_diff_add_link(work, work->link[port]);
+	plan_diff_drop_planned(work, port);
 }
 
 struct absent {
@@ -326,7 +326,7 @@ static void report_absent(struct plan_work *work, const struct unit_counts *coun
 		for_ports(work, list[i].unit, count_planned, &left);
 		if (!left)
 			continue;
-		plan_begin(work, PLAN_ABSENT, work->place_of[list[i].unit], FABRIC_NONE);
+		plan_diff_begin(work, PLAN_ABSENT, work->place_of[list[i].unit], FABRIC_NONE);
 		for_ports(work, list[i].unit, report_missing, NULL);
 	}
 }
@@ -341,7 +341,7 @@ int plan_report_units(struct plan_work *work)
 		for (uint32_t i = 0; i < work->fabric->node_count; i++)
 			if (work->unit[i] == i && counts[i].planned == work->size[i] &&
 			    is_most(counts[i].moved, work->size[i])) {
-				plan_begin(work, PLAN_MOVED, work->place_of[i], FABRIC_NONE);
+				plan_diff_begin(work, PLAN_MOVED, work->place_of[i], FABRIC_NONE);
 				for_ports(work, i, report_moved, NULL);
 			}
 		report_absent(work, counts, list);
@@ -379,7 +379,8 @@ static size_t find_halves(const struct plan_work *work, struct half *list)
 			uint32_t port = place->port[!end];
 
 			if (place->node[end] == FABRIC_NONE && port != FABRIC_NONE && work->planned[port] == FABRIC_NONE)
-				list[count++] = (struct half){ work->plan->links[i].ends[end].device, i, port };
+				list[count++] = (struct half){ work->plan->links[i].ends[end].device, i,
+							       port };
 		}
 	return count;
 }
@@ -410,9 +411,9 @@ static void report_device(struct plan_work *work, const struct half *halves, siz
 	for (size_t i = 0; i < count; i++)
 		free_ports += work->present[halves[i].port] == FABRIC_NONE;
 	if (other != FABRIC_NONE)
-		plan_begin(work, PLAN_REPLACED, FABRIC_NONE, other);
+		plan_diff_begin(work, PLAN_REPLACED, FABRIC_NONE, other);
 	else if (free_ports == count && count >= UNIT_LINKS)
-		plan_begin(work, PLAN_ABSENT, FABRIC_NONE, FABRIC_NONE);
+		plan_diff_begin(work, PLAN_ABSENT, FABRIC_NONE, FABRIC_NONE);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t port = halves[i].port;
 
@@ -420,11 +421,11 @@ static void report_device(struct plan_work *work, const struct half *halves, siz
 		if (other == FABRIC_NONE && work->present[port] != FABRIC_NONE)
 			continue;
 		if (other == FABRIC_NONE && (free_ports < count || count < UNIT_LINKS))
-			plan_begin(work, PLAN_MISSING, FABRIC_NONE, FABRIC_NONE);
-		plan_add_link(work, halves[i].link);
+			plan_diff_begin(work, PLAN_MISSING, FABRIC_NONE, FABRIC_NONE);
+		plan_diff_add_link(work, halves[i].link);
 		if (other != FABRIC_NONE) {
-			plan_add_present(work, port);
-			plan_drop_present(work, port);
+			plan_diff_add_present(work, port);
+			plan_diff_drop_present(work, port);
 		}
 		work->diff.planned++;
 		work->diff.not_judged--;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* topology_check.c - `ibwire topology check`: the fabric against its cabling plan */
+#include "base/err.h"
+#include "base/log.h"
+#include "cli/topology/topology.h"
+#include "export/page.h"
+#include "fabric/plan.h"
+#include "fabric/plan_diff.h"
+#include "pages/plan.h"
+
+/* Problems that are printed; all are in JSON and HTML. */
+enum { PROBLEMS_MOST = 20 };
+
+static size_t warn_problems(const struct plan *plan, const struct plan_problem *problems, size_t count, size_t shown)
+{
+	for (size_t i = 0; i < count && shown < PROBLEMS_MOST; i++, shown++)
+		if (problems[i].line)
+			log_warning("%s:%u: %s", plan->files[problems[i].file].name, problems[i].line,
+				    problems[i].text);
+		else
+			log_warning("%s: %s", plan->files[problems[i].file].name, problems[i].text);
+	return shown;
+}
+
+static void warn(const struct plan *plan, const struct plan_ports *ports)
+{
+	size_t shown = warn_problems(plan, plan->problems, plan->problem_count, 0);
+
+	shown = warn_problems(plan, ports->problems, ports->problem_count, shown);
+	if (plan->problem_count + ports->problem_count > shown)
+		log_warning("and %zu more problems of the plan: --format json has all",
+			    plan->problem_count + ports->problem_count - shown);
+}
+
+static int compare(const struct topology_options *options, const struct topology *topology, const struct plan *plan,
+		   struct error *err)
+{
+	struct plan_diff diff = { 0 };
+	struct plan_ports ports;
+	int code = plan_resolve(plan, topology->shape, &ports, err);
+
+	if (code < 0)
+		return code;
+	code = plan_compare(plan, &ports, topology->shape, &diff, err);
+	if (code == 0) {
+		const struct plan_report report = { plan, &ports, topology->shape, &diff };
+
+		warn(plan, &ports);
+		code = output_page(plan_page(&report), &options->common, options->html, err);
+	}
+	if (code == 0)
+		code = diff.count > 0;
+	plan_diff_done(&diff);
+	plan_ports_done(&ports);
+	return code;
+}
+
+int topology_check(const struct topology_options *options, const struct topology *topology, char *const *files,
+		   size_t count, struct error *err)
+{
+	const struct settings *settings = &topology->settings;
+	struct plan plan = { 0 };
+	int code = 0;
+
+	if (!count && !settings->plan_file_count)
+		return err_set(err, ERR_USAGE, "topology check: give a plan, or name one in the settings: "
+			       "[plan] file = FILE");
+	for (size_t i = 0; code == 0 && i < (count ? count : settings->plan_file_count); i++)
+		code = plan_read_file(&plan, count ? files[i] : settings->plan_files[i], err);
+	if (code == 0)
+		code = compare(options, topology, &plan, err);
+	plan_done(&plan);
+	return code;
+}
