@@ -9,8 +9,10 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "fabric/detail.h"
 #include "fabric/keep.h"
+#include "fabric/netfile.h"
 #include "fabric/shape.h"
 
 uint64_t world_kinds;
@@ -102,6 +104,7 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->fabric);
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
+	plan_done(&world->plan);
 	free(world->counts);
 	free(world);
 }
@@ -439,6 +442,7 @@ static void sweep(struct world *world)
 		.routes_read_count = world->read_count, .locked_guids = locked, .caps = caps,
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
 		.left_out = world->left_out, .left_out_first = "switch 01 (0x1) at leaf0/3",
+		.plan = world->plan_generation ? &world->plan : NULL, .plan_generation = world->plan_generation,
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
 	size_t ports, requested;
@@ -484,6 +488,20 @@ void world_sweeps(struct world *world, unsigned count)
 		sweep(world);
 		world->now_us += world->interval_us;
 	}
+}
+
+void world_plan(struct world *world)
+{
+	struct text text = { 0 };
+	struct plan plan = { 0 };
+
+	netfile_write(&text, world->fabric);
+	if (plan_read(&plan, "plan.net", text_chars(&text), text.len, NULL) < 0)
+		abort();
+	text_done(&text);
+	plan_done(&world->plan);
+	world->plan = plan;
+	world->plan_generation++;
 }
 
 void world_restart(struct world *world)

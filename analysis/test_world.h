@@ -15,6 +15,7 @@
 
 #include "analysis/health.h"
 #include "fabric/fabric.h"
+#include "fabric/plan.h"
 #include "fabric/routes.h"
 
 enum { WORLD_NODES = 256, WORLD_LINKS = 1024, WORLD_REPORTS = 256, WORLD_JOBS = 4 };
@@ -92,6 +93,8 @@ struct world {
 	struct { unsigned number, first, last; } jobs[WORLD_JOBS]; /* hosts; number 0: none */
 	struct health_count *counts; /* of all sweeps */
 	size_t count_count, count_capacity;
+	struct plan plan;
+	uint64_t plan_generation; /* 0: there is no plan */
 	unsigned shuffle; /* samples in another order; 0: in order of port */
 	struct health_settings settings;
 	struct health *health;
@@ -107,6 +110,9 @@ void world_destroy(struct world *world);
 
 /* world_sweeps - run sweeps with the current traffic. */
 void world_sweeps(struct world *world, unsigned count);
+
+/* world_plan - the links that are up are the cabling plan. */
+void world_plan(struct world *world);
 
 /* world_restart - restart the collector: open findings and error counts are restored. */
 void world_restart(struct world *world);
@@ -132,6 +138,7 @@ void world_restart(struct world *world);
  *   skew LEAF PORT N      N more destinations are routed through PORT; not read yet
  *   avoid NODE PORT PORT  the destinations of the first are routed through the second; not read yet
  *   reread NODE           its table is read
+ *   plan                  the present cables are the plan; move PORT N: to port N of its node
  *   sm lost|ok|GUID, masters N, log BYTES, stalled SECONDS, restart, route-change NODE ENTRIES, swap PORT PORT
  */
 void world_run(struct world *world, const char *script);

@@ -87,7 +87,8 @@ static bool run_node(struct world *world, const char *word, const char *name)
 /* Commands of a port. */
 static bool run_port(struct world *world, const char *word, char args[4][40])
 {
-	static const char words[] = " down up init active rate load stall swap count spread reset full fec corrected ";
+	static const char words[] = " down up init active rate load stall swap move count spread reset full fec "
+				    "corrected ";
 	struct world_end *end, *other, kept;
 	struct world_link *link;
 	char padded[42];
@@ -131,6 +132,8 @@ static bool run_port(struct world *world, const char *word, char args[4][40])
 			kept = *end;
 			*end = *other;
 			*other = kept;
+		} else if (!strcmp(word, "move")) {
+			end->num = (uint8_t)atoi(args[1]);
 		} else if (!strcmp(word, "init") || !strcmp(word, "active")) {
 			link->init = !strcmp(word, "init");
 		} else {
@@ -178,6 +181,8 @@ static void run_one(struct world *world, const char *command)
 		world->left_out = (size_t)atoi(args[0]);
 	} else if (!strcmp(word, "stalled")) {
 		world->stalled_us = atoll(args[0]) * US_PER_S;
+	} else if (!strcmp(word, "plan")) {
+		world_plan(world);
 	} else if (!strcmp(word, "restart")) {
 		world_restart(world);
 	} else if (!strcmp(word, "expect")) {

@@ -349,7 +349,7 @@ static int append_section(struct printing *printing, const struct page_section *
 	if (own && section->kind == PAGE_VERDICT)
 		text_appendf(text, "<section class=\"card verdict %s\">\n", html_state_class(section->state));
 	else if (own)
-		text_append(text, section->new_sheet ? "<section class=\"card sheet\">\n" : "<section class=\"card\">\n");
+		text_appendf(text, "<section class=\"card%s\">\n", section->new_sheet ? " sheet" : "");
 	if (section->title && section->kind < PAGE_LINES)
 		html_element(text, own ? "h2" : "h3", NULL, "%s%s%s%s", section->title, section->about ? " (" : "",
 			     section->about ? section->about : "", section->about ? ")" : "");

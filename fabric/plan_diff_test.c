@@ -592,8 +592,9 @@ static void check_found(struct bed *bed, const struct plan_diff *diff, uint64_t 
 		for (size_t i = 0; i < diff->count; i++)
 			print_difference(bed, diff, &diff->list[i]);
 		for (unsigned i = 0; i < bed->fault_count; i++)
-			print_message("planted%s: %s, %u links, %u moves, node %d, other %d\n", seen[i] ? "" : " (not found)",
-				      plan_change_name(bed->faults[i].change), bed->faults[i].link_count,
+			print_message("planted%s: %s, %u links, %u moves, node %d, other %d\n",
+				      seen[i] ? "" : " (not found)", plan_change_name(bed->faults[i].change),
+				      bed->faults[i].link_count,
 				      bed->faults[i].moves, (int)bed->faults[i].node, (int)bed->faults[i].other);
 		fail_msg("seed %" PRIu64 ": %zu of %u faults found, and %zu others", seed, found, bed->fault_count,
 			 diff->count - found);
@@ -970,7 +971,8 @@ SMALL_TEST(a_plan_of_trunks_does_not_judge_hosts)
 	keep_links(fix, true);
 	assert_differences(fix, "");
 	plug(fix->fabric, port_of(fix, "leaf-a01/20"), port_of(fix, "spine-b01/20"));
-	assert_differences(fix, "extra: remove the cable between leaf-a01/20 and spine-b01/20, or add it to the plan\n");
+	assert_differences(fix, "extra: remove the cable between leaf-a01/20 and spine-b01/20, or add it to the "
+			   "plan\n");
 }
 
 SMALL_TEST(a_plan_of_hosts_does_not_judge_trunks)

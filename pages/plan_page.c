@@ -125,8 +125,8 @@ static const char *unit_name(const struct shape *shape, uint32_t node)
 /* A whole node: it has several planned and present peers. */
 static void fill_node(const struct work *work, struct result *result, const struct plan_difference *one)
 {
-	const struct shape *shape = work->report.shape;
-	const char *device = "";
+	const struct plan_report *report = &work->report;
+	const struct shape *shape = report->shape;
 
 	if (one->node != FABRIC_NONE) {
 		result_text(result, AT, unit_name(shape, one->node));
@@ -134,9 +134,10 @@ static void fill_node(const struct work *work, struct result *result, const stru
 		result_text(result, NODE, shape->fabric->nodes[one->node].name);
 		result_unsigned(result, NODE_GUID, shape->fabric->nodes[one->node].guid);
 	} else if (one->link_count) {
-		uint32_t link = work->report.diff->links[one->first_link];
+		uint32_t link = report->diff->links[one->first_link];
+		const char *device = report->plan->links[link].ends[report->places->links[link].node[0] !=
+								    FABRIC_NONE].device;
 
-		device = work->report.plan->links[link].ends[work->report.places->links[link].node[0] != FABRIC_NONE].device;
 		result_text(result, AT, device);
 		result_text(result, NODE, device);
 	}
@@ -363,7 +364,8 @@ struct page *plan_page(const struct plan_report *report)
 	if (!work)
 		return page;
 	page_add(page, &(struct page_section){ .kind = PAGE_VERDICT, .in = PAGE_TEXT | PAGE_HTML,
-		.state = diff->count > diff->by_change[PLAN_EXTRA] ? PAGE_WARNING : diff->count ? PAGE_INFO : PAGE_GOOD,
+		.state = diff->count > diff->by_change[PLAN_EXTRA] ? PAGE_WARNING :
+			 diff->count ? PAGE_INFO : PAGE_GOOD,
 		.verdict = { .heading = "Cabling plan", .word = diff->count ? "differs" : "as planned",
 			     .sentence = page_print(page, "%zu link%s as planned, %zu difference%s, %zu not judged",
 						    diff->as_planned, text_plural(diff->as_planned), diff->count,
@@ -377,7 +379,8 @@ struct page *plan_page(const struct plan_report *report)
 		.table = { problem_columns, PROBLEM_COUNT, put_problems, work } });
 	add_sheets(page, work);
 	if (problems)
-		page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML, .new_sheet = diff->count > 0,
+		page_add(page, &(struct page_section){
+			.kind = PAGE_TABLE, .in = PAGE_HTML, .new_sheet = diff->count > 0,
 			.title = "Not judged", .about = page_print(page, "%zu line%s", problems, text_plural(problems)),
 			.table = { problem_columns, PROBLEM_COUNT, put_problems, work } });
 	return page;

@@ -770,7 +770,7 @@ TEST(every_kind_was_reported_with_its_place)
 	const uint64_t others = UINT64_C(1) << FINDING_UPLINK_IMBALANCE | UINT64_C(1) << FINDING_BLACK_HOLE |
 				UINT64_C(1) << FINDING_CONGESTION | UINT64_C(1) << FINDING_RAIL_IMBALANCE |
 				UINT64_C(1) << FINDING_NIC_UNUSED | UINT64_C(1) << FINDING_RAIL_MISWIRED |
-				UINT64_C(1) << FINDING_TRAFFIC_FELL;
+				UINT64_C(1) << FINDING_TRAFFIC_FELL | UINT64_C(1) << FINDING_PLAN_DIFFERS;
 
 	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++)
 		if (!((world_kinds | others) >> kind & 1))

@@ -376,11 +376,12 @@ static size_t find_halves(const struct plan_work *work, struct half *list)
 	for (uint32_t i = 0; i < work->plan->link_count; i++)
 		for (unsigned end = 0; end < 2; end++) {
 			const struct plan_place *place = &work->places->links[i];
+			const char *device = work->plan->links[i].ends[end].device;
 			uint32_t port = place->port[!end];
 
-			if (place->node[end] == FABRIC_NONE && port != FABRIC_NONE && work->planned[port] == FABRIC_NONE)
-				list[count++] = (struct half){ work->plan->links[i].ends[end].device, i,
-							       port };
+			if (place->node[end] == FABRIC_NONE && port != FABRIC_NONE &&
+			    work->planned[port] == FABRIC_NONE)
+				list[count++] = (struct half){ device, i, port };
 		}
 	return count;
 }
