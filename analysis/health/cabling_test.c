@@ -39,8 +39,8 @@ TEST(a_host_of_several_hcas_is_one_finding)
 	assert_int_equal(finding->port, 0);
 	assert_int_equal(finding->port_count, 8);
 	assert_non_null(strstr(finding->text, "differs from the cabling plan"));
-	assert_non_null(strstr(finding->text, "move h0, or its 4 cables, from leaf0/50, leaf1/50, leaf2/50 and leaf3/50 "
-			       "to leaf0/1, leaf1/1, leaf2/1 and leaf3/1"));
+	assert_non_null(strstr(finding->text, "move h0, or its 4 cables, from leaf0/50, leaf1/50, leaf2/50 and leaf3/50"
+			       " to leaf0/1, leaf1/1, leaf2/1 and leaf3/1"));
 	world_destroy(world);
 }
 

@@ -178,7 +178,7 @@ static int check_options(const struct command *command, const struct topology_op
 		return options_usage_error(command, err, "--from cannot be combined with --at");
 	if (options->from && options->common.db)
 		return options_usage_error(command, err, "--from and --db are mutually exclusive");
-	if (options->common.format != RESULT_TABLE && word != SHOW && word != DIFF)
+	if (options->common.format != RESULT_TABLE && word != SHOW && word != DIFF && word != CHECK)
 		return options_usage_error(command, err, "%s does not take --format", options->common.argv[0]);
 	return topology_scheduler_check(command, options, options->common.argv[0], err);
 }
