@@ -317,11 +317,21 @@ static void set_end(struct header *header, const struct column *columns, size_t 
 	}
 }
 
+/* Is it a column without a title between two of the cable: "Speed,,Cable Length"? */
+static bool continues_cable(const struct column *columns, size_t count, size_t at)
+{
+	size_t next = at + 1;
+
+	if (!at || columns[at].titled || (columns[at - 1].kind != KIND_SPEED && columns[at - 1].kind != KIND_CABLE))
+		return false;
+	while (next < count && !columns[next].titled)
+		next++;
+	return next < count && columns[next].kind == KIND_CABLE;
+}
+
 static void set_link(struct header *header, const struct column *columns, size_t at)
 {
-	/* A column without a title continues one of the cable: "Speed,,Cable Length". */
-	bool continues = at && !columns[at].titled &&
-			 (columns[at - 1].kind == KIND_SPEED || columns[at - 1].kind == KIND_CABLE);
+	bool continues = continues_cable(columns, header->columns, at);
 
 	if (columns[at].kind == KIND_SPEED && !columns[at].side)
 		set_once(&header->speed, at);

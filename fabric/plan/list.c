@@ -33,8 +33,10 @@ struct list {
 	struct plan_reader *reader;
 	struct cells cells;
 	struct header header;
-	struct text titles;       /* the first header, to recognise its repetition */
+	char titles[2][80];       /* of the devices, to recognise a header that has digits */
 	struct above above[2];
+	char type[64];            /* of the row above */
+	bool other_network;       /* it is of another network */
 	struct remark *types, *rates;
 	size_t type_count, type_capacity, rate_count, rate_capacity;
 };
@@ -266,7 +268,12 @@ static void take_row(struct list *list)
 	}
 	if ((!given[0] && !given[1]) || is_free(list, &link.ends[0]) || is_free(list, &link.ends[1]))
 		return;
-	if (is_other_network(type)) {
+	/* Most rows have the type of the row above. */
+	if (strcmp(type, list->type)) {
+		set_text(list->type, sizeof(list->type), type);
+		list->other_network = is_other_network(type);
+	}
+	if (list->other_network) {
 		remark(list, &list->types, &list->type_count, &list->type_capacity, type);
 		return;
 	}
@@ -286,30 +293,6 @@ static void take_row(struct list *list)
 	plan_add_link(list->reader, &link);
 }
 
-/* The titles as one text. */
-static void join_titles(const struct cells *cells, struct text *ret)
-{
-	text_clear(ret);
-	for (size_t i = 0; i < cells->count; i++) {
-		text_append(ret, cells->cells[i]);
-		text_append(ret, "\t");
-	}
-}
-
-static bool is_same_header(const struct list *list)
-{
-	const char *titles = text_chars(&list->titles);
-
-	for (size_t i = 0; i < list->cells.count; i++) {
-		size_t len = strlen(list->cells.cells[i]);
-
-		if (strncmp(titles, list->cells.cells[i], len) || titles[len] != '\t')
-			return false;
-		titles += len + 1;
-	}
-	return !*titles;
-}
-
 static bool has_digit(const struct cells *cells)
 {
 	for (size_t i = 0; i < cells->count; i++)
@@ -318,18 +301,32 @@ static bool has_digit(const struct cells *cells)
 	return false;
 }
 
+/* Are the titles of both devices in the row? */
+static bool has_titles(const struct list *list)
+{
+	bool found[2] = { false };
+
+	for (size_t i = 0; i < list->cells.count; i++)
+		for (int k = 0; k < 2; k++)
+			found[k] |= !strcmp(list->cells.cells[i], list->titles[k]);
+	return found[0] && found[1];
+}
+
+static void keep_header(struct list *list, const struct header *header, const struct cells *cells)
+{
+	list->header = *header;
+	for (int i = 0; i < 2; i++)
+		set_text(list->titles[i], sizeof(list->titles[i]), cells_get(cells, (size_t)header->ends[i].device));
+}
+
 /* A header between the rows: of the next page, or of another sheet with other columns. Rows of data have digits. */
 static bool take_header(struct list *list)
 {
 	struct header header;
 
-	if (is_same_header(list)) {
-		memset(list->above, 0, sizeof(list->above));
-		return true;
-	}
-	if (has_digit(&list->cells) || !header_find(&list->cells, &header))
+	if ((has_digit(&list->cells) && !has_titles(list)) || !header_find(&list->cells, &header))
 		return false;
-	list->header = header;
+	keep_header(list, &header, &list->cells);
 	memset(list->above, 0, sizeof(list->above));
 	return true;
 }
@@ -383,8 +380,7 @@ static bool find_header(struct list *list, const char *chars)
 			best_columns = cells.count;
 			best = (struct cells){ .at = cells.at, .separator = separators[i],
 					       .next_line = cells.next_line };
-			list->header = header;
-			join_titles(&cells, &list->titles);
+			keep_header(list, &header, &cells);
 			break;
 		}
 		list->reader->failed |= text_failed(&cells.chars);
@@ -406,7 +402,7 @@ int plan_read_list(struct plan_reader *reader, enum plan_form *ret_form, struct 
 		*ret_form = list->header.is_ndt ? PLAN_NDT : PLAN_LIST;
 		read_rows(list);
 		report_remarks(list);
-		reader->failed |= text_failed(&list->cells.chars) || text_failed(&list->titles);
+		reader->failed |= text_failed(&list->cells.chars);
 	} else {
 		code = err_set(err, ERR_IO, "it is no plan: none of its first lines names the columns of both ends, "
 			       "as 'StartDevice,StartPort,EndDevice,EndPort' does");
@@ -417,7 +413,6 @@ int plan_read_list(struct plan_reader *reader, enum plan_form *ret_form, struct 
 		free(list->rates[i].text);
 	free(list->types);
 	free(list->rates);
-	text_done(&list->titles);
 	cells_done(&list->cells);
 	free(list);
 	return code;

@@ -50,16 +50,25 @@ static void fold(const char *name, char ret[NAME_MAX_SIZE])
 	ret[len] = '\0';
 }
 
-/* Remove a domain from the first word: "node1.cluster mlx5_0". Parts that begin with a digit are none: "sw1.2". */
+/* Remove domains: "node1.cluster mlx5_0". Parts that begin with a digit are none: "sw1.2". */
 static bool cut_domain(char *name)
 {
-	size_t word = strcspn(name, " ");
-	char *dot = memchr(name, '.', word);
+	char *to = name, *word = name;
+	bool cut = false;
 
-	if (!dot || dot == name || !isalpha((unsigned char)dot[1]))
-		return false;
-	memmove(dot, name + word, strlen(name + word) + 1);
-	return true;
+	for (const char *at = name; *at; at++) {
+		if (*at == '.' && to > word && isalpha((unsigned char)at[1])) {
+			cut = true;
+			at += strcspn(at, " /:");
+			if (!*at)
+				break;
+		}
+		*to++ = *at;
+		if (*at == ' ')
+			word = to;
+	}
+	*to = '\0';
+	return cut;
 }
 
 /* Letters, and numbers without leading zeros: "leaf1" of "Leaf-01" and "leaf_1". */
