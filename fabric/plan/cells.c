@@ -48,17 +48,23 @@ static const char *take_quoted(struct cells *cells, const char *at, size_t *ret_
 	return NULL;
 }
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 /* Remove blanks at the ends of a cell. */
 static void end_cell(struct cells *cells, size_t start)
 {
 	char *chars = cells->chars.chars;
 	size_t skip = start;
 
-	while (skip < cells->chars.len && (chars[skip] == ' ' || chars[skip] == '\t'))
+	while (skip < cells->chars.len && is_blank(chars[skip]))
 		skip++;
-	memmove(chars + start, chars + skip, cells->chars.len - skip + 1);
+	if (skip > start)
+		memmove(chars + start, chars + skip, cells->chars.len - skip + 1);
 	cells->chars.len -= skip - start;
-	while (cells->chars.len > start && strchr(" \t", chars[cells->chars.len - 1]))
+	while (cells->chars.len > start && is_blank(chars[cells->chars.len - 1]))
 		cells->chars.len--;
 	chars[cells->chars.len] = '\0';
 }
@@ -67,8 +73,10 @@ static void end_cell(struct cells *cells, size_t start)
 static const char *take_cell(struct cells *cells, const char *at, size_t *lines)
 {
 	size_t start = cells->chars.len;
-	const char *first = at + strspn(at, cells->separator == '\t' ? " " : " \t"), *end;
+	const char *first = at, *end;
 
+	while (is_blank(*first) && *first != cells->separator)
+		first++;
 	text_append(&cells->chars, "");
 	if (*first == '"') {
 		const char *next = take_quoted(cells, first, lines);
@@ -80,9 +88,9 @@ static const char *take_cell(struct cells *cells, const char *at, size_t *lines)
 		cells->unclosed = true;
 		cells->chars.len = start;
 	}
-	for (end = at; *end && *end != '\r' && *end != '\n' && *end != cells->separator;)
+	for (end = first; *end && *end != '\r' && *end != '\n' && *end != cells->separator;)
 		end++;
-	text_append_bytes(&cells->chars, at, (size_t)(end - at));
+	text_append_bytes(&cells->chars, first, (size_t)(end - first));
 	if (!text_failed(&cells->chars))
 		end_cell(cells, start);
 	return end;

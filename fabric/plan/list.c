@@ -35,15 +35,27 @@ struct list {
 	struct header header;
 	char titles[2][80];       /* of the devices, to recognise a header that has digits */
 	struct above above[2];
+	char speed[64];           /* the last one that was read, and what it means */
+	struct plan_rate rate;
 	char type[64];            /* of the row above */
 	bool other_network;       /* it is of another network */
 	struct remark *types, *rates;
 	size_t type_count, type_capacity, rate_count, rate_capacity;
 };
 
-static void set_text(char *to, size_t size, const char *text)
+/* Copy what fits. Return: its length. */
+static size_t set_text(char *to, size_t size, const char *text)
 {
-	snprintf(to, size, "%s", text);
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(to, text, len);
+	to[len] = '\0';
+	return len;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
 }
 
 static bool is_blank(const struct cells *cells)
@@ -75,7 +87,11 @@ static bool is_nothing(const char *text)
 		"not connected", "unconnected", "disconnected", "blank", "open", "future",
 	};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	/* Most texts have a digit. */
+	for (const char *at = text; *at; at++)
+		if (is_digit(*at))
+			return false;
+	for (size_t i = 0; *text && i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcasecmp(text, words[i]))
 			return true;
 	return false;
@@ -134,8 +150,13 @@ static void set_place(const struct above *above, char *ret, size_t size)
 {
 	const char *where = *above->rack ? above->rack : above->location;
 	bool number = *above->unit && strspn(above->unit, "0123456789.") == strlen(above->unit);
+	size_t len = set_text(ret, size, where);
 
-	snprintf(ret, size, "%s%s%s%s", where, *where && *above->unit ? " " : "", number ? "U" : "", above->unit);
+	if (len && *above->unit)
+		len += set_text(ret + len, size - len, " ");
+	if (number)
+		len += set_text(ret + len, size - len, "U");
+	set_text(ret + len, size - len, above->unit);
 }
 
 static bool is_short_of(const struct list *list, const struct header_end *end)
@@ -224,8 +245,14 @@ static void take_rate(struct list *list, struct plan_link *link)
 	struct plan_rate rate = { 0 }, width = { 0 };
 	const char *speed = column(list, list->header.speed), *lanes = column(list, list->header.width);
 
-	if (*speed && !plan_parse_rate(speed, &rate))
+	if (*speed && !strcmp(speed, list->speed)) {
+		rate = list->rate;
+	} else if (*speed && plan_parse_rate(speed, &rate)) {
+		set_text(list->speed, sizeof(list->speed), speed);
+		list->rate = rate;
+	} else if (*speed) {
 		remark(list, &list->rates, &list->rate_count, &list->rate_capacity, speed);
+	}
 	link->mbits_per_s = rate.mbits_per_s;
 	link->width = rate.width;
 	link->speed = rate.speed;
@@ -250,8 +277,9 @@ static void take_cable(struct list *list, char ret[512])
 	for (size_t i = 0; i < list->header.cable_count; i++) {
 		const char *cell = column(list, list->header.cables[i]);
 
-		if (*cell && len < 500)
-			len += (size_t)snprintf(ret + len, 512 - len, "%s%s", len ? ", " : "", cell);
+		if (*cell && len)
+			len += set_text(ret + len, 512 - len, ", ");
+		len += set_text(ret + len, 512 - len, cell);
 	}
 }
 
@@ -296,8 +324,9 @@ static void take_row(struct list *list)
 static bool has_digit(const struct cells *cells)
 {
 	for (size_t i = 0; i < cells->count; i++)
-		if (cells->cells[i][strcspn(cells->cells[i], "0123456789")])
-			return true;
+		for (const char *at = cells->cells[i]; *at; at++)
+			if (is_digit(*at))
+				return true;
 	return false;
 }
 

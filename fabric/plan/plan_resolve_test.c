@@ -96,19 +96,19 @@ static void upper(char *text)
 
 static void switch_number(char port[TEXT_MAX], const struct node *node, unsigned num)
 {
-	static const char *const words[] = { "Port %u", "P%u", "%u", "port %u", "Switch Port %u", "p%u", "Port_%u" };
+	static const char *const words[] = { "Port ", "P", "", "port ", "Switch Port ", "p", "Port_" };
+	unsigned cage = (num - 1) / 2 + 1, split = (num - 1) % 2 + 1;
 
 	if (node->device_id == QUANTUM_2 && below(2))
-		snprintf(port, TEXT_MAX, below(2) ? "%s%u.%u" : "%s%u/%u", below(2) ? "" : "Port ", (num - 1) / 2 + 1,
-			 (num - 1) % 2 + 1);
+		snprintf(port, TEXT_MAX, "%s%u%c%u", below(2) ? "" : "Port ", cage, "./"[below(2)], split);
 	else if (node->device_id == QUANTUM_2 && below(2))
-		snprintf(port, TEXT_MAX, below(2) ? "1/%u/%u" : "sw%up%u", (num - 1) / 2 + 1, (num - 1) % 2 + 1);
+		snprintf(port, TEXT_MAX, below(2) ? "1/%u/%u" : "sw%up%u", cage, split);
 	else if (node->port_count == 81 && below(2))
-		snprintf(port, TEXT_MAX, below(2) ? "%u/%u" : "Cage %u Port %u", (num - 1) / 2 + 1, (num - 1) % 2 + 1);
+		snprintf(port, TEXT_MAX, below(2) ? "%u/%u" : "Cage %u Port %u", cage, split);
 	else if (node->device_id != QUANTUM_2 && node->port_count < 66 && below(4) == 0)
 		snprintf(port, TEXT_MAX, below(2) ? "1/%u" : "IB1/%u", num);
 	else
-		snprintf(port, TEXT_MAX, words[below(sizeof(words) / sizeof(words[0]))], num);
+		snprintf(port, TEXT_MAX, "%s%u", words[below(sizeof(words) / sizeof(words[0]))], num);
 }
 
 static void director_part(char device[TEXT_MAX], char port[TEXT_MAX], const char *name, unsigned num)
@@ -164,10 +164,10 @@ static void hca(char device[TEXT_MAX], char port[TEXT_MAX], const struct node *n
 		snprintf(port, TEXT_MAX, "%s", below(2) ? "" : "Port 1");
 	} else if (node->port_count == 2) {
 		static const char *const ways[] = {
-			"HCA-1 Port %u", "%u", "Port %u", "mlx5_0/%u", "HCA 1 P%u", "hca-1:%u", "U1/P%u",
+			"HCA-1 Port ", "", "Port ", "mlx5_0/", "HCA 1 P", "hca-1:", "U1/P",
 		};
 
-		snprintf(port, TEXT_MAX, ways[below(sizeof(ways) / sizeof(ways[0]))], num);
+		snprintf(port, TEXT_MAX, "%s%u", ways[below(sizeof(ways) / sizeof(ways[0]))], num);
 	} else {
 		switch (below(single ? 9 : 7)) {
 		case 0:
@@ -210,9 +210,9 @@ static void name_port(const struct fabric *fabric, uint32_t at, char device[TEXT
 	char *dot;
 
 	if (below(8) == 0) {
-		static const char *const ways[] = { "0x%" PRIx64, "%016" PRIx64, "S-%016" PRIx64, "0x%016" PRIX64 };
+		static const char *const ways[] = { "0x", "", "S-", "0X" };
 
-		snprintf(device, TEXT_MAX, ways[below(4)], node->guid);
+		snprintf(device, TEXT_MAX, "%s%016" PRIx64, ways[below(4)], node->guid);
 		snprintf(port, TEXT_MAX, "%s%u", below(2) ? "" : "Port ", self->num);
 		return;
 	}
@@ -393,8 +393,10 @@ TEST(what_is_not_found_is_named_with_the_reason)
 		{ "leaf-11", "33.1", "leaf-11, 33.1: leaf-11 has no port 33.1" },
 		{ "spine", "6.2", "spine, 6.2: the cages of spine are not known: name its ports by number" },
 		{ "spine", "6/2", "spine, 6/2: the cages of spine are not known: name its ports by number" },
-		{ "core", "Port 20", "core, Port 20: core has 6 switches: give module and ASIC, such as Blade 2_Port 1/20" },
-		{ "core", "Blade 2_Port 20", "core, Blade 2_Port 20: 2 switches of core fit: give the ASIC, such as Port 1/20" },
+		{ "core", "Port 20",
+		  "core, Port 20: core has 6 switches: give module and ASIC, such as Blade 2_Port 1/20" },
+		{ "core", "Blade 2_Port 20",
+		  "core, Blade 2_Port 20: 2 switches of core fit: give the ASIC, such as Port 1/20" },
 		{ "core", "Blade 9_Port 1/20", "core, Blade 9_Port 1/20: core has no line module 9 with ASIC 1" },
 		{ "core", "Blade 2_Port 3/20", "core, Blade 2_Port 3/20: core has no line module 2 with ASIC 3" },
 		{ "core", "Blade 2_Port 1/77", "core, Blade 2_Port 1/77: core/L02/U1 has no port 77 (it has 41)" },
@@ -460,7 +462,8 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 	assert_int_equal(ports.not_judged, 4);
 	assert_int_equal(ports.problem_count, 3);
 	assert_int_equal(ports.problems[0].line, 4);
-	assert_string_equal(ports.problems[0].text, "spine/1 is cabled to leaf-01/21 in line 2, and here to leaf-01/22");
+	assert_string_equal(ports.problems[0].text,
+			    "spine/1 is cabled to leaf-01/21 in line 2, and here to leaf-01/22");
 	assert_int_equal(ports.links[2].port[0], FABRIC_NONE);
 	assert_int_equal(ports.problems[1].line, 5);
 	assert_string_equal(ports.problems[1].text, "both ends are spine, 3");
@@ -536,8 +539,9 @@ TEST(any_text_is_a_name_or_not)
 		for (unsigned i = 0; i < 40; i++) {
 			for (unsigned k = 0; k < 4; k++) {
 				static const char *const pieces[] = {
-					"leaf-01", "core", "node0007", "mlx5_0", "/", ":", ".", " ", "Port", "L1", "U2", "0x",
-					"7", "MF0;", "MCS8500", "Blade", "_", "\xc3\xbc", "99999999999", "-", "twin", "gpu", "'",
+					"leaf-01", "core", "node0007", "mlx5_0", "/", ":", ".", " ", "Port", "L1",
+					"U2", "0x", "7", "MF0;", "MCS8500", "Blade", "_", "\xc3\xbc", "99999999999",
+					"-", "twin", "gpu", "'",
 				};
 
 				for (unsigned n = below(6); n > 0; n--)

@@ -29,7 +29,6 @@ struct plan_name {
 	uint32_t next;       /* with the same hash, or FABRIC_NONE */
 };
 
-/* A port text that was not understood, so that it is reported once for each device. */
 struct resolver {
 	const struct plan *plan;
 	const struct shape *shape;
