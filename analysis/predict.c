@@ -337,13 +337,21 @@ static void scale_rates(struct walk *walk, float *rates_all, const double *logs,
 /* Bounds of a correction in one round; a link without load ends the estimates that cross it. */
 #define LOG_MOST 3.0
 
+static bool joins_switches(const struct fabric *fabric, uint32_t port)
+{
+	uint32_t peer = fabric->ports[port].peer;
+
+	return peer != FABRIC_NONE && fabric->nodes[fabric->ports[port].node].type == NODE_SWITCH &&
+	       fabric->nodes[fabric->ports[peer].node].type == NODE_SWITCH;
+}
+
 static double deviation_of(const struct fabric *fabric, const double *measured, const double *load, double *logs)
 {
 	double sum = 0, all = 0;
 
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		logs[i] = NAN;
-		if (isnan(measured[i]) || (!(load[i] > 0) && !(measured[i] > 0)))
+		if (!joins_switches(fabric, i) || isnan(measured[i]) || (!(load[i] > 0) && !(measured[i] > 0)))
 			continue;
 		sum += fabs(measured[i] - load[i]);
 		all += measured[i];

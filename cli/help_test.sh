@@ -47,7 +47,7 @@ pages=$(cd "$man" && for page in ibwire-*.1; do
 	[ "$page" = sim.1 ] || echo "${page%.1}"
 done | sort)
 equal "every man page has a command" "$pages" "$(echo "$listed" | grep -vx help)"
-equal "ibwire(1) has every command" "$(sed -n 's/^\.It Cm \([a-z]*\)$/\1/p' "$man/ibwire.1" | grep -vxE 'table|json|csv' | sort)" \
+equal "ibwire(1) has every command" "$(sed -n 's/^\.It Cm \([a-z-]*\)$/\1/p' "$man/ibwire.1" | grep -vxE 'table|json|csv' | sort)" \
 	"$listed"
 
 if command -v mandoc >/dev/null; then

@@ -183,7 +183,7 @@ static uint64_t hash_of(const struct kind *kind)
 	uint64_t hash = 1;
 
 	for (unsigned i = 0; i < kind->count; i++)
-		hash += map_mix((uint64_t)kind->before[i] << 32 | kind->after[i]);
+		hash += map_mix(((uint64_t)kind->before[i] << 32 | kind->after[i]) + 1); /* map_mix(0) is 0 */
 	return hash;
 }
 

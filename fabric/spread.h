@@ -10,7 +10,7 @@
  * switch that has none of its LIDs yet.
  *
  * Source: opensm 3.3.23, osm_ucast_mgr.c (the order), osm_switch.c (osm_switch_recommend_path), osm_ucast_updn.c: the
- * behaviour, which tests/integration/what_if_opensm_test.c compares.
+ * behaviour, which tests/bench/drains.c compares entry by entry.
  */
 #ifndef IBWIRE_FABRIC_SPREAD_H
 #define IBWIRE_FABRIC_SPREAD_H

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps and for opensm
+"""ibwire what-if on files and live; its predictions against opensm and traffic in the simulation."""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, run
+
+need("ibsim", "opensm")
+BUILD = os.environ["IBWIRE_BUILD"]
+tap = Tap()
+NET = run(IBWIRE_SIM, "net", "tree2", "--leafs", "4", "--hosts", "4", "--spines", "2").out
+with open("tree.net", "w", encoding="utf-8") as file:
+    file.write(NET)
+
+
+def what_if(*arguments, check=False):
+    return run(IBWIRE, "what-if", *arguments, check=check)
+
+
+def of_file(*arguments):
+    done = what_if("--from", "tree.net", "--format", "json", *arguments)
+    return done.status, json.loads(done.out)
+
+
+with tap.part("answers from a file"):
+    status, page = of_file("spine-01")
+    head = page["what_if"]
+    tap.equal("a spine can be taken out", [status, head["safe"], head["hosts_cut_off"], head["links_taken_out"]],
+              [0, True, 0, 8])
+    tap.equal("half of the uplinks are left", [(row["uplinks_before"], row["uplinks_after"], row["fewest_after"])
+                                               for row in page["tiers"]], [(16, 8, 2)])
+    tap.result(head["busiest_uplink_after_percent"] > 1.4 * head["busiest_uplink_before_percent"],
+               "the others carry its load", head)
+    tap.equal("its links carry nothing", sum(row["after_percent"] is None for row in page["links"]), 16)
+
+    status, page = of_file("leaf-002")
+    hosts = [row["host"] for row in page["hosts"] if row["state"] == "cut off"]
+    tap.equal("without a leaf its hosts are cut off", [status, hosts],
+              [1, ["mgmt0002", "node0005", "node0006", "node0007", "node0008"]])
+    tap.equal("each of them loses 13 hosts, and the four others of its leaf", page["what_if"]["pairs_cut_off"],
+              5 * 13 + 5 * 4 // 2)
+    tap.result(what_if("--from", "tree.net", "leaf-002").out.startswith(
+        "not safe: 5 hosts are cut off: mgmt0002, node0005, node0006, node0007, node0008, busiest uplink "),
+        "the first line is the answer")
+    status, page = of_file("--without", "node0001", "--without", "node0002")
+    tap.equal("hosts that are taken out are not cut off", [status, page["what_if"]["hosts_taken_out"],
+                                                           page["what_if"]["hosts_cut_off"]], [0, 2, 0])
+    status, page = of_file("node0001/1")
+    tap.equal("without its only link a host is cut off", [status, page["what_if"]["hosts_cut_off"]], [1, 1])
+    status, page = of_file("leaf-001 uplinks")
+    tap.equal("without all uplinks, too", [status, page["what_if"]["hosts_cut_off"]], [1, 5])
+    status, page = of_file("--with-speed", "spine-01=EDR")
+    tier = page["tiers"][0]
+    tap.equal("links with another speed", [status, page["what_if"]["links_taken_out"], tier["up_before_gbit_per_s"],
+                                           tier["up_after_gbit_per_s"]], [0, 0, 3200, 2400])
+    for routing in "kept", "minhop", "updn":
+        status, page = of_file("--routing", routing, "spine-02/1")
+        tap.equal(f"{routing}: an uplink can be taken out", [status, page["tiers"][0]["fewest_after"]], [0, 3])
+
+with tap.part("formats"):
+    rows = list(csv.DictReader(io.StringIO(what_if("--from", "tree.net", "--format", "csv", "spine-01").out)))
+    tap.equal("CSV has a row for each direction of a link", len(rows), 32)
+    html = what_if("--from", "tree.net", "--html", "-", "spine-01").out
+    tap.result("<html" in html and "busiest uplink" in html, "HTML has the answer", html[:300])
+
+with tap.part("bad input"):
+    for name, arguments, parts in (
+            ("unknown subject", ["leaf-01"], ["leaf-01"]),
+            ("no link", ["leaf-001/40"], ["leaf-001/40", "no link"]),
+            ("everything", ["all"], ["all 34 links"]),
+            ("every host", ["hosts"], ["hosts"]),
+            ("twice", ["leaf-001", "leaf-001"], ["leaf-001", "twice"]),
+            ("nothing", [], ["name what is taken out"]),
+            ("unknown speed", ["--with-speed", "leaf-001=FAST"], ["FAST", "HDR"]),
+            ("no speed", ["--with-speed", "leaf-001"], ["SUBJECT=SPEED"]),
+            ("unknown routing", ["--routing", "dor", "leaf-001"], ["--routing"]),
+            ("keep alone", ["--keep", "50%", "leaf-001"], ["--bad-links"]),
+            ("keep too much", ["--bad-links", "--keep", "150%"], ["--keep"]),
+            ("bad links of a subject", ["--bad-links", "leaf-001"], ["--bad-links"])):
+        tap.one_line(name, what_if("--from", "tree.net", *arguments), 64, *parts)
+    tap.one_line("no file", what_if("--from", "missing.net", "leaf-001"), 74, "missing.net")
+
+with tap.part("bad links of a file"):
+    # Three of four uplinks of a leaf, and one of another one, run with one lane.
+    lines, slow, node = NET.splitlines(), 0, ""
+    for i, line in enumerate(lines):
+        node = re.match(r'Switch.*"MF0;([^:"]*)', line)[1] if line.startswith("Switch") else node
+        if node in ("leaf-001", "leaf-003") and "spine" in line and slow < (3 if node == "leaf-001" else 4):
+            lines[i] = line.replace("4xHDR", "1xHDR")
+            slow += 1
+    with open("slow.net", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    done = what_if("--bad-links", "--from", "slow.net", "--format", "json")
+    page = json.loads(done.out)
+    tap.equal("two of four at once, in three rounds", [done.status, page["bad_links"]["bad_links"],
+              page["bad_links"]["out_at_once"], page["bad_links"]["rounds"], page["bad_links"]["is_largest"]],
+              [1, 4, 2, 3, True])
+    tap.equal("half of the uplinks may go", json.loads(what_if("--bad-links", "--keep", "50", "--from", "slow.net",
+              "--format", "json").out)["bad_links"]["out_at_once"], 3)
+    page = json.loads(what_if("--bad-links", "--keep", "100%", "--from", "slow.net", "--format", "json").out)
+    tap.equal("none may go", [row["blocked_by"] for row in page["links"]].count("leaf-001"), 3)
+
+TRAFFIC = "ring rate=20Gb/s coupled=no", "ring stride=5 rate=20Gb/s coupled=no"
+with tap.part("drains"), Simulation("--gen", "tree2 --leafs 4 --hosts 4 --spines 2", "--traffic", TRAFFIC[0],
+                                    "--traffic", TRAFFIC[1]) as sim:
+    sim.ibwire("collect", "--once")
+    sim.ibwire("collect", "--once")
+    page = json.loads(sim.run(IBWIRE, "what-if", "spine-01", "--format", "json", check=False).out)
+    head = page["what_if"]
+    tap.result(head["demand"].startswith("traffic of ") and head["tables"].startswith("today's"),
+               "the demand is measured, and the tables are read", head)
+    known = [row for row in page["links"] if row["measured_percent"] is not None and row["before_percent"] is not None]
+    wrong = [row for row in known
+             if abs(row["measured_percent"] - row["before_percent"]) > 1 + row["measured_percent"] / 5]
+    tap.result(len(known) == 32 and not wrong, "the prediction of now is what is measured now", wrong[:3])
+    tap.equal("no link has a finding", json.loads(sim.run(IBWIRE, "what-if", "--bad-links", "--format",
+                                                          "json").out)["bad_links"]["bad_links"], 0)
+    sim.run(IBWIRE_SIM, "traffic", "pause")
+    done = subprocess.run([BUILD + "/tests/bench/drains", "4", "7"], env=sim.env, capture_output=True, text=True,
+                          check=False)
+    tap.equal("hosts that opensm cuts off, and the busiest link, are as predicted", done.returncode, 0)
+    tap.contains("its tables are as predicted, entry by entry", done.stdout,
+                 "4 drains: cut-off hosts exact in 4, all tables as predicted in 4 ")
+tap.done()
