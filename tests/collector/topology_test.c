@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "collector/events.h"
+#include "fabric/netfile.h"
+#include "fabric/plan.h"
 #include "tests/world/lab.h"
 #include "wire/mad.h"
 
@@ -360,6 +363,55 @@ LAB_TEST_WITH(swapped_cables_are_detected_at_once, setup)
 	assert_in_range(lab->run.part_smps, 8, 12);
 	/* At both ends of both cables. */
 	assert_int_equal(lab_events_of(lab, EVENT_PEER_CHANGED), 4);
+}
+
+static const struct plan *plan_of(void *ctx, uint64_t *ret_generation)
+{
+	*ret_generation = 1;
+	return ctx;
+}
+
+static void swap_cables_for_a_while(struct lab *lab)
+{
+	bool swapped = lab->sweeps >= 5 && lab->sweeps < 20;
+
+	if (swapped != lab->cables_swapped) {
+		lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+		lab_port(lab, LEAF, 4)->now->value[COUNTER_LINK_DOWNED]++;
+	}
+	lab->cables_swapped = swapped;
+}
+
+static const struct event *find_event(const struct lab *lab, const char *kind, const char *text)
+{
+	for (size_t i = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, kind) && strstr(lab->events[i].text, text))
+			return &lab->events[i];
+	return NULL;
+}
+
+/* The cables of the first topology are the plan. */
+LAB_TEST_WITH(swapped_cables_differ_from_the_plan_until_they_are_back, setup)
+{
+	struct plan plan = { 0 };
+	struct text text = { 0 };
+	const struct event *opened, *closed;
+
+	netfile_write(&text, lab->run.world->built);
+	assert_int_equal(plan_read(&plan, "plan.net", text_chars(&text), text.len, NULL), 0);
+	lab->run.settings.plan = plan_of;
+	lab->run.settings.plan_ctx = &plan;
+	lab_run_with(lab, swap_cables_for_a_while, 40);
+	opened = find_event(lab, EVENT_FINDING_OPENED, "plan-differs");
+	closed = find_event(lab, EVENT_FINDING_CLOSED, "plan-differs");
+	assert_non_null(opened);
+	assert_non_null(closed);
+	assert_non_null(strstr(opened->text, "exchange the cables at"));
+	assert_int_equal(opened->node_guid, lab_guid(LEAF));
+	assert_in_range(opened->port, 3, 4);
+	assert_in_range(closed->wall_us - opened->wall_us, 100 * US_PER_S, 200 * US_PER_S);
+	plan_done(&plan);
+	text_done(&text);
 }
 
 static void reboot_host(struct lab *lab)
