@@ -77,6 +77,8 @@ void plan_done(struct plan *plan);
 struct plan_place {
 	uint32_t node[2];  /* of its ends: index into nodes, or FABRIC_NONE: no such node */
 	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port; also of second links of a port */
+	bool is_second;    /* it is the second link of a port */
+	uint32_t second[2]; /* then: its ports, which the plan names without a link that can be judged */
 	bool repeated;     /* an earlier link with other names has the same ports: does not count; ports: FABRIC_NONE */
 };
 

@@ -177,10 +177,12 @@ static void fill_planned(struct plan_work *work)
 			continue;
 		if (a == FABRIC_NONE || b == FABRIC_NONE || a == b || work->planned[a] != FABRIC_NONE ||
 		    work->planned[b] != FABRIC_NONE) {
+			const uint32_t *ports = place->is_second ? place->second : place->port;
+
 			work->diff.not_judged++;
 			for (unsigned end = 0; end < 2; end++)
-				if (place->port[end] != FABRIC_NONE)
-					work->claimed[place->port[end]] = true;
+				if (ports[end] != FABRIC_NONE)
+					work->claimed[ports[end]] = true;
 			continue;
 		}
 		work->diff.planned++;

@@ -353,9 +353,10 @@ int plan_report_units(struct plan_work *work)
 
 /* --- devices that the fabric does not have --- */
 
-/* A planned link of which one end has no node: the device, and the port at the other end. */
+/* One end of a planned link. If it has no node: the port at the other end. */
 struct half {
 	const char *device;
+	bool known;
 	uint32_t link, port;
 };
 
@@ -366,24 +367,29 @@ static int compare_halves(const void *a, const void *b)
 
 	if (by_name)
 		return by_name;
+	if (left->known != right->known)
+		return left->known ? -1 : 1;
 	return left->link < right->link ? -1 : left->link > right->link;
 }
 
+/* All ends, so that modules of a director that has others are not taken for one that is absent. */
 static size_t find_halves(const struct plan_work *work, struct half *list)
 {
-	size_t count = 0;
+	size_t count = 0, unknown = 0;
 
 	for (uint32_t i = 0; i < work->plan->link_count; i++)
 		for (unsigned end = 0; end < 2; end++) {
 			const struct plan_place *place = &work->places->links[i];
 			const char *device = work->plan->links[i].ends[end].device;
+			bool known = place->node[end] != FABRIC_NONE;
 			uint32_t port = place->port[!end];
 
-			if (place->node[end] == FABRIC_NONE && port != FABRIC_NONE &&
-			    work->planned[port] == FABRIC_NONE)
-				list[count++] = (struct half){ device, i, port };
+			if (!known && (port == FABRIC_NONE || work->planned[port] != FABRIC_NONE))
+				continue;
+			list[count++] = (struct half){ device, known, i, port };
+			unknown += !known;
 		}
-	return count;
+	return unknown ? count : 0;
 }
 
 /* The one unit at all of these ports that the plan does not have, or FABRIC_NONE. */
@@ -404,16 +410,18 @@ static uint32_t find_replacement(const struct plan_work *work, const struct half
 	return count >= UNIT_LINKS ? found : FABRIC_NONE;
 }
 
-static void report_device(struct plan_work *work, const struct half *halves, size_t count)
+static void report_device(struct plan_work *work, const struct half *halves, size_t count, bool partly_known)
 {
-	uint32_t other = find_replacement(work, halves, count);
+	uint32_t other = partly_known ? FABRIC_NONE : find_replacement(work, halves, count);
+	bool absent = !partly_known && count >= UNIT_LINKS;
 	size_t free_ports = 0;
 
 	for (size_t i = 0; i < count; i++)
 		free_ports += work->present[halves[i].port] == FABRIC_NONE;
+	absent &= free_ports == count;
 	if (other != FABRIC_NONE)
 		plan_diff_begin(work, PLAN_REPLACED, FABRIC_NONE, other);
-	else if (free_ports == count && count >= UNIT_LINKS)
+	else if (absent)
 		plan_diff_begin(work, PLAN_ABSENT, FABRIC_NONE, FABRIC_NONE);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t port = halves[i].port;
@@ -421,7 +429,7 @@ static void report_device(struct plan_work *work, const struct half *halves, siz
 		/* A port that is not free may be connected to the device under another name. */
 		if (other == FABRIC_NONE && work->present[port] != FABRIC_NONE)
 			continue;
-		if (other == FABRIC_NONE && (free_ports < count || count < UNIT_LINKS))
+		if (other == FABRIC_NONE && !absent)
 			plan_diff_begin(work, PLAN_MISSING, FABRIC_NONE, FABRIC_NONE);
 		plan_diff_add_link(work, halves[i].link);
 		if (other != FABRIC_NONE) {
@@ -443,9 +451,12 @@ int plan_report_unknown(struct plan_work *work)
 	count = find_halves(work, list);
 	qsort(list, count, sizeof(*list), compare_halves);
 	for (size_t i = 0; i < count; i = end) {
-		for (end = i + 1; end < count && !strcasecmp(list[end].device, list[i].device); end++)
-			;
-		report_device(work, list + i, end - i);
+		size_t known = 0;
+
+		for (end = i; end < count && !strcasecmp(list[end].device, list[i].device); end++)
+			known += list[end].known;
+		if (known < end - i)
+			report_device(work, list + i + known, end - i - known, known > 0);
 	}
 	free(list);
 	return 0;

@@ -581,6 +581,8 @@ static void resolve_link(struct resolver *resolver, uint32_t at)
 		add_problem(resolver, link->file, link->line, "both ends are %s, %s", link->ends[0].device,
 			    link->ends[0].port);
 	if (loop || is_doubled(resolver, at, place)) {
+		place->is_second = !loop && !place->repeated;
+		memcpy(place->second, place->port, sizeof(place->second));
 		place->port[0] = place->port[1] = FABRIC_NONE;
 		resolver->ret.not_judged += !place->repeated;
 		return;
