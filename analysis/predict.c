@@ -16,8 +16,9 @@
 /* A path with more links is in a loop. */
 enum { HOPS_MOST = 32 };
 
-/* Rounds of the fit, and the deviation at which it ends. */
-enum { FIT_ROUNDS = 12 };
+/* Rounds of the fit, fewer with more estimates than this in all rounds, and the deviation at which it ends. */
+enum { FIT_ROUNDS = 12, FIT_ROUNDS_LEAST = 2 };
+#define FIT_ESTIMATES 10000000
 #define FIT_ENOUGH 0.005
 
 /* A LID of an HCA port. */
@@ -362,6 +363,13 @@ static double deviation_of(const struct fabric *fabric, const double *measured, 
 	return all > 0 ? sum / all : 0;
 }
 
+static int fit_rounds(const struct demand *demand)
+{
+	size_t estimates = demand->goal_count * demand->source_count + 1, rounds = FIT_ESTIMATES / estimates;
+
+	return rounds > FIT_ROUNDS ? FIT_ROUNDS : rounds < FIT_ROUNDS_LEAST ? FIT_ROUNDS_LEAST : (int)rounds;
+}
+
 static int fit(struct demand *demand, const struct demand_input *input, double *ret_error)
 {
 	const struct fabric *fabric = input->fabric;
@@ -377,7 +385,7 @@ static int fit(struct demand *demand, const struct demand_input *input, double *
 		add_loads(&walk, scales, load, &lost);
 	for (int round = 0; code == 0; round++) {
 		*ret_error = deviation_of(fabric, input->measured, load, logs);
-		if (*ret_error < FIT_ENOUGH || round == FIT_ROUNDS)
+		if (*ret_error < FIT_ENOUGH || round == fit_rounds(demand))
 			break;
 		memset(load, 0, fabric->port_count * sizeof(*load));
 		scale_rates(&walk, demand->rates, logs, load);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "fabric/variant.h"
@@ -293,7 +294,71 @@ void cut_off_done(struct cut_off *cut_off)
 	*cut_off = (struct cut_off){ 0 };
 }
 
+/* --- the cost of one link --- */
+
+/* The uplinks that the switch below the link has left. */
+static void append_uplinks(const struct shape *shape, const struct fabric *after, uint32_t port, struct text *text)
+{
+	const struct fabric *fabric = shape->fabric;
+	const struct node *node;
+	char name[NODE_NAME_SIZE];
+	unsigned all = 0, left = 0;
+
+	if (shape->ports[port].way == WAY_DOWN)
+		port = fabric->ports[port].peer;
+	if (shape->ports[port].way != WAY_UP)
+		return;
+	node = &fabric->nodes[fabric->ports[port].node];
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
+		all += shape->ports[i].way == WAY_UP;
+		left += shape->ports[i].way == WAY_UP && link_is_usable(after, i);
+	}
+	names_display(fabric, node->name, name);
+	text_appendf(text, "leaves %s with %u of %u uplinks; ", name, left, all);
+}
+
+int link_append_cost(const struct shape *shape, uint32_t port, struct text *text, struct error *err)
+{
+	struct fabric *after = fabric_variant_create(shape->fabric, err);
+	struct cut_off cut_off;
+	int code = after ? 0 : ERR_NOMEM;
+
+	if (code == 0) {
+		fabric_variant_take_out(after, port);
+		code = cut_off_find(shape, after, NULL, &cut_off, err);
+	}
+	if (code == 0) {
+		text_append(text, "taking it out ");
+		append_uplinks(shape, after, port, text);
+		if (!cut_off.count)
+			text_append(text, cut_off.reduced_count ? "costs a host one of its links; " : "");
+		if (cut_off.count)
+			text_appendf(text, "cuts off %s", shape->hosts[cut_off.hosts[0]].name);
+		else
+			text_append(text, "no host is cut off");
+		if (cut_off.count > 1)
+			text_appendf(text, " and %zu more", cut_off.count - 1);
+		cut_off_done(&cut_off);
+	}
+	fabric_variant_destroy(after);
+	return code;
+}
+
 /* --- paths --- */
+
+/* The other switches that a switch has links to; in the places of its ports. */
+struct beside {
+	uint32_t node, links;
+};
+
+struct counting {
+	const struct fabric *fabric;
+	struct beside *beside;  /* by port */
+	uint32_t *beside_count; /* by node */
+	bool *leaf;             /* by node: it has hosts */
+	uint32_t *hops, *queue; /* by node; switches in order of distance */
+	double *paths;          /* by node */
+};
 
 static bool leads_on(const struct fabric *fabric, uint32_t port, uint32_t *ret)
 {
@@ -301,6 +366,23 @@ static bool leads_on(const struct fabric *fabric, uint32_t port, uint32_t *ret)
 		return false;
 	*ret = fabric->ports[fabric->ports[port].peer].node;
 	return fabric->nodes[*ret].type == NODE_SWITCH && *ret != fabric->ports[port].node;
+}
+
+static void list_beside(struct counting *of, uint32_t node)
+{
+	const struct node *self = &of->fabric->nodes[node];
+	struct beside *list = of->beside + self->first_port;
+	uint32_t other, i;
+
+	for (uint32_t port = self->first_port; port < self->first_port + self->ports; port++) {
+		if (!leads_on(of->fabric, port, &other))
+			continue;
+		for (i = 0; i < of->beside_count[node] && list[i].node != other; i++)
+			;
+		if (i == of->beside_count[node])
+			list[of->beside_count[node]++] = (struct beside){ other, 0 };
+		list[i].links++;
+	}
 }
 
 static bool has_hosts(const struct fabric *fabric, uint32_t node)
@@ -318,66 +400,84 @@ static bool has_hosts(const struct fabric *fabric, uint32_t node)
 	return false;
 }
 
-/* Paths from one switch: @hops and @paths by node. Return: number of switches in @queue. */
-static uint32_t count_from(const struct fabric *fabric, uint32_t from, uint32_t *hops, double *paths, uint32_t *queue)
+/* Paths from one switch. Return: number of switches in the queue. */
+static uint32_t count_from(struct counting *of, uint32_t from)
 {
-	uint32_t head = 0, tail = 0, next;
+	uint32_t head = 0, tail = 0;
 
-	for (uint32_t i = 0; i < fabric->node_count; i++)
-		hops[i] = FABRIC_NONE;
-	hops[from] = 0;
-	paths[from] = 1;
-	queue[tail++] = from;
+	memset(of->hops, 0xff, of->fabric->node_count * sizeof(*of->hops));
+	of->hops[from] = 0;
+	of->paths[from] = 1;
+	of->queue[tail++] = from;
 	while (head < tail) {
-		uint32_t at = queue[head++];
-		const struct node *node = &fabric->nodes[at];
+		uint32_t at = of->queue[head++];
+		const struct beside *list = of->beside + of->fabric->nodes[at].first_port;
 
-		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
-			if (!leads_on(fabric, port, &next))
-				continue;
-			if (hops[next] == FABRIC_NONE) {
-				hops[next] = hops[at] + 1;
-				paths[next] = 0;
-				queue[tail++] = next;
+		for (uint32_t i = 0; i < of->beside_count[at]; i++) {
+			uint32_t next = list[i].node;
+
+			if (of->hops[next] == FABRIC_NONE) {
+				of->hops[next] = of->hops[at] + 1;
+				of->paths[next] = 0;
+				of->queue[tail++] = next;
 			}
-			if (hops[next] == hops[at] + 1)
-				paths[next] += paths[at];
+			if (of->hops[next] == of->hops[at] + 1)
+				of->paths[next] += of->paths[at] * list[i].links;
 		}
 	}
 	return tail;
 }
 
-int leaf_paths_count(const struct fabric *fabric, struct leaf_paths *ret, struct error *err)
+static void count_all(struct counting *of, struct leaf_paths *ret)
 {
-	uint32_t *hops = calloc(fabric->node_count + 1, sizeof(*hops));
-	uint32_t *queue = calloc(fabric->node_count + 1, sizeof(*queue));
-	double *paths = calloc(fabric->node_count + 1, sizeof(*paths)), sum = 0, pairs = 0;
-	bool *leaf = calloc(fabric->node_count + 1, sizeof(*leaf));
-	int code = hops && queue && paths && leaf ? 0 : err_nomem(err);
+	double sum = 0, pairs = 0;
 
-	*ret = (struct leaf_paths){ .from = FABRIC_NONE, .to = FABRIC_NONE };
-	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++)
-		leaf[i] = fabric->nodes[i].type == NODE_SWITCH && has_hosts(fabric, i);
-	for (uint32_t i = 0; code == 0 && i < fabric->node_count; i++) {
-		uint32_t count = leaf[i] ? count_from(fabric, i, hops, paths, queue) : 0;
+	for (uint32_t i = 0; i < of->fabric->node_count; i++) {
+		of->leaf[i] = of->fabric->nodes[i].type == NODE_SWITCH && has_hosts(of->fabric, i);
+		if (of->fabric->nodes[i].type == NODE_SWITCH)
+			list_beside(of, i);
+	}
+	for (uint32_t i = 0; i < of->fabric->node_count; i++) {
+		uint32_t count = of->leaf[i] ? count_from(of, i) : 0;
 
 		for (uint32_t k = 1; k < count; k++) {
-			if (!leaf[queue[k]])
+			uint32_t to = of->queue[k];
+
+			if (!of->leaf[to])
 				continue;
-			sum += paths[queue[k]];
+			sum += of->paths[to];
 			pairs++;
-			if (ret->from != FABRIC_NONE && paths[queue[k]] >= ret->fewest)
+			if (ret->from != FABRIC_NONE && of->paths[to] >= ret->fewest)
 				continue;
-			ret->fewest = paths[queue[k]];
+			ret->fewest = of->paths[to];
 			ret->from = i;
-			ret->to = queue[k];
+			ret->to = to;
 		}
 	}
-	if (pairs > 0)
-		ret->mean = sum / pairs;
-	free(hops);
-	free(queue);
-	free(paths);
-	free(leaf);
+	ret->mean = pairs > 0 ? sum / pairs : 0;
+}
+
+int leaf_paths_count(const struct fabric *fabric, struct leaf_paths *ret, struct error *err)
+{
+	size_t nodes = fabric->node_count + 1;
+	struct counting of = {
+		.fabric = fabric, .beside = calloc(fabric->port_count + 1, sizeof(*of.beside)),
+		.beside_count = calloc(nodes, sizeof(*of.beside_count)), .leaf = calloc(nodes, sizeof(*of.leaf)),
+		.hops = calloc(nodes, sizeof(*of.hops)), .queue = calloc(nodes, sizeof(*of.queue)),
+		.paths = calloc(nodes, sizeof(*of.paths)),
+	};
+	int code = 0;
+
+	*ret = (struct leaf_paths){ .from = FABRIC_NONE, .to = FABRIC_NONE };
+	if (of.beside && of.beside_count && of.leaf && of.hops && of.queue && of.paths)
+		count_all(&of, ret);
+	else
+		code = err_nomem(err);
+	free(of.beside);
+	free(of.beside_count);
+	free(of.leaf);
+	free(of.hops);
+	free(of.queue);
+	free(of.paths);
 	return code;
 }

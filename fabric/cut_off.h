@@ -38,6 +38,14 @@ int cut_off_find(const struct shape *shape, const struct fabric *after, const bo
 		 struct error *err);
 void cut_off_done(struct cut_off *cut_off);
 
+/*
+ * link_append_cost - "taking it out leaves leaf-a01 with 15 of 16 uplinks; no host is cut off", or the hosts that are
+ * @port:  either end of a usable link
+ * Return: 0 or ERR_NOMEM.
+ */
+struct text;
+int link_append_cost(const struct shape *shape, uint32_t port, struct text *text, struct error *err);
+
 /* Shortest paths between two leaves, of which each cable counts; of all pairs of leaves with hosts. */
 struct leaf_paths {
 	double fewest, mean;  /* of pairs that have a path */

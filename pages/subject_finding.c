@@ -7,6 +7,10 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
+#include "fabric/cut_off.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "fabric/variant.h"
 #include "facts/cells.h"
 #include "facts/finding_columns.h"
 #include "pages/subject.h"
@@ -114,6 +118,22 @@ static bool is_related(const void *ctx, const struct finding_row *other)
 	return other->origin == row->finding.id || other->finding.id == row->origin;
 }
 
+/* What it would cost to take a degraded link out. */
+static const char *cost_of(const struct subject_facts *facts, const struct finding *finding, struct page *page)
+{
+	const struct shape *shape = facts->scope.shape;
+	struct text text = { 0 };
+	uint32_t port;
+
+	if (finding->kind != FINDING_LINK_DEGRADED || !shape || finding->closed_us)
+		return NULL;
+	port = fabric_find_port(shape->fabric, finding->node_guid, finding->port);
+	if (port == FABRIC_NONE || !link_is_usable(shape->fabric, port))
+		return NULL;
+	text.failed |= link_append_cost(shape, port, &text, NULL) < 0;
+	return page_keep(page, &text);
+}
+
 void subject_add_finding(const struct subject_facts *facts, const struct finding_row *row, const char *place,
 			 struct page *page)
 {
@@ -137,6 +157,7 @@ void subject_add_finding(const struct subject_facts *facts, const struct finding
 	add_times(&fields, row, facts->scope.snapshot->sweep.wall_us);
 	add(&fields, "cause", finding->cause)->state = PAGE_INFO;
 	add(&fields, "action", finding->advice);
+	add(&fields, "without it", cost_of(facts, finding, page));
 	add(&fields, "affects", hosts_of(finding, page));
 	add(&fields, "numbers", numbers_of(finding, page));
 	add(&fields, "acknowledged", acknowledgement_of(&row->acknowledged, page));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fabric/cut_off.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
@@ -115,6 +116,13 @@ static void append_more(struct text *text, size_t count)
 		text_appendf(text, "  and %zu more (--format json has all)\n", count - LIST_MAX);
 }
 
+/* What it would cost to take a degraded link out; without memory the text fails as a whole. */
+static void append_cost(const struct shape *shape, uint32_t port, struct text *text)
+{
+	text_append(text, "; ");
+	text->failed |= link_append_cost(shape, port, text, NULL) < 0;
+}
+
 static void append_cables(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
@@ -137,7 +145,9 @@ static void append_cables(const struct topology *topology, struct text *text)
 		append_rate(text, shape->slow[i].bits_per_s);
 		text_append(text, " of ");
 		append_rate(text, shape->slow[i].expected_bits_per_s);
-		text_appendf(text, " (%s)\n", link_verdict_name(shape->ports[shape->slow[i].port].verdict));
+		text_appendf(text, " (%s)", link_verdict_name(shape->ports[shape->slow[i].port].verdict));
+		append_cost(shape, shape->slow[i].port, text);
+		text_append(text, "\n");
 	}
 	append_more(text, shape->slow_count);
 }

@@ -108,6 +108,10 @@ with tap.part("bad links of a file"):
     page = json.loads(what_if("--bad-links", "--keep", "100%", "--from", "slow.net", "--format", "json").out)
     tap.equal("none may go", [row["blocked_by"] for row in page["links"]].count("leaf-001"), 3)
 
+    tap.contains("topology show says what taking out a degraded link costs",
+                 run(IBWIRE, "topology", "show", "-s", "--from", "slow.net").out,
+                 "(width); taking it out leaves leaf-001 with 3 of 4 uplinks; no host is cut off\n")
+
 TRAFFIC = "ring rate=20Gb/s coupled=no", "ring stride=5 rate=20Gb/s coupled=no"
 with tap.part("drains"), Simulation("--gen", "tree2 --leafs 4 --hosts 4 --spines 2", "--traffic", TRAFFIC[0],
                                     "--traffic", TRAFFIC[1]) as sim:
