@@ -79,3 +79,10 @@ struct ber ber_raw(const struct detail_delta *delta, enum fec_layout layout, uin
 
 	return from_details(delta, layout, has_symbols ? symbols : blocks, 2, link_bits_per_s);
 }
+
+bool ber_counts_fec(const struct detail_reading *reading, const struct detail_delta *sum)
+{
+	return reading->layout != FEC_LAYOUT_LANES || reading->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
+	       reading->value[DETAIL_FEC_UNCORRECTED_BLOCKS] || sum->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
+	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
+}

@@ -48,4 +48,12 @@ struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s);
 struct ber ber_effective(const struct detail_delta *delta, enum fec_layout layout, uint64_t link_bits_per_s);
 struct ber ber_raw(const struct detail_delta *delta, enum fec_layout layout, uint64_t link_bits_per_s);
 
+/*
+ * ber_counts_fec - is FEC known to be active?
+ * A link without FEC also has block counters per lane, which stay 0: they are unknown until one counts.
+ * @reading:  of DETAIL_EXTENDED_SPEEDS
+ * @sum:      of the changes up to it, since the counter may have been reset
+ */
+bool ber_counts_fec(const struct detail_reading *reading, const struct detail_delta *sum);
+
 #endif

@@ -6,10 +6,13 @@ usage: docs/pictures.py [PICTURE...]
 
 Runs ./quickstart in tmux, types keys at each stage of the story, and writes docs/pictures/NAME.svg. On a
 busy machine rates are uneven. Needs tmux and Python's standard library. The picture "report", the report of a
-job that runs during the story, is docs/pictures/report.png; it needs chromium-headless-shell.
+job that runs during the story, is docs/pictures/report.png; "acceptance", the acceptance page of a fabric with
+planted faults, is docs/pictures/acceptance.png. Both need chromium-headless-shell, the latter also
+build/tests/screen/record_db.
 """
 import glob
 import html
+import json
 import os
 import re
 import subprocess
@@ -199,24 +202,79 @@ def job(*words):
                    env=simulation())
 
 
-def capture_report():
-    """The report of job 4711, which ends now."""
-    path = f"{TOP}/docs/pictures/report.png"
-    with tempfile.TemporaryDirectory() as folder:
-        job("end", "4711", "--status", "0")
-        job("report", "4711", "--html", f"{folder}/report.html")
-        subprocess.run([BROWSERS[0], "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                        f"--window-size={REPORT_SIZE[0]},{REPORT_SIZE[1]}", f"--screenshot={path}",
-                        f"file://{folder}/report.html"], check=True, stderr=subprocess.DEVNULL)
+def browse(page, name, size):
+    path = f"{TOP}/docs/pictures/{name}.png"
+    subprocess.run([BROWSERS[0], "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                    f"--window-size={size[0]},{size[1]}", f"--screenshot={path}", f"file://{page}"],
+                   check=True, stderr=subprocess.DEVNULL)
     print(f"{path}: {os.path.getsize(path)} bytes")
 
 
+def capture_report():
+    """The report of job 4711, which ends now."""
+    with tempfile.TemporaryDirectory() as folder:
+        job("end", "4711", "--status", "0")
+        job("report", "4711", "--html", f"{folder}/report.html")
+        browse(f"{folder}/report.html", "report", REPORT_SIZE)
+
+
+ACCEPTANCE_SIZE = (1440, 1500)
+# Three hours of a burn-in: a cable with a bit error rate of 1e-13, one with one lane, two that are swapped.
+ACCEPTANCE = """shape rail units=2 hosts=16 rails=8 spines=8 speed=NDR
+length {length}s
+{jobs}at 0 swap "node0007 mlx5_1" "node0007 mlx5_2"
+at 0 width leaf-u01-r3/19 1x
+at 1m errors leaf-u02-r5/22 symbol_errors=144
+"""
+
+
+def record(folder, jobs, length, end):
+    for path in glob.glob(f"{folder}/fabric.db*"):
+        os.unlink(path)
+    with open(f"{folder}/burn-in.scenario", "w", encoding="utf-8") as file:
+        file.write(ACCEPTANCE.format(jobs=jobs, length=length))
+    subprocess.run([f"{TOP}/build/tests/screen/record_db", f"{folder}/burn-in.scenario", f"{folder}/fabric.db", str(end)],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def coverage(folder, *words):
+    """Its exit status is 1 if something is left."""
+    environment = {**os.environ, "TZ": "UTC", "IBWIRE_DB": f"{folder}/fabric.db"}
+    return subprocess.run([f"{TOP}/build/ibwire", "coverage", *words], check=False, env=environment,
+                          stdout=subprocess.PIPE, text=True).stdout
+
+
+def capture_acceptance():
+    """The pairs of hosts that --pairs lists send for 12 minutes; then the links are idle for 130 minutes."""
+    end = 1796000000
+    with tempfile.TemporaryDirectory() as folder:
+        record(folder, "", 150, end)
+        rounds = {}
+        plan = coverage(folder, "--since", "2026-01-01", "--until", "2027-01-01", "--pairs", "--all",
+                        "--format", "json")
+        for pair in json.loads(plan)["pairs"]:
+            rounds.setdefault(pair["round"], []).append("{from_host} {from_device}>{to_host} {to_device}".format(**pair))
+        jobs = "".join(f'job r{number} pairs load=1 coupled=no starts=later pairs="{",".join(pairs)}"\n'
+                       f"at {number * 780 - 660}s start r{number}\nat {number * 780 + 60}s stop r{number}\n"
+                       for number, pairs in rounds.items())
+        record(folder, jobs, 780 * len(rounds) + 7900, end)
+        coverage(folder, "uplinks", "class:compute", "--since", "2026-01-01", "--until", "2027-01-01", "--html",
+                 f"{folder}/acceptance.html")
+        browse(f"{folder}/acceptance.html", "acceptance", ACCEPTANCE_SIZE)
+
+
 def main():
-    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report"]
-    if "report" in wanted and not BROWSERS:
-        print("pictures: chromium-headless-shell is not installed: the picture \"report\" is not made")
-        wanted.remove("report")
+    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report", "acceptance"]
+    for name in ("report", "acceptance"):
+        if name in wanted and not BROWSERS:
+            print(f'pictures: chromium-headless-shell is not installed: the picture "{name}" is not made')
+            wanted.remove(name)
     os.makedirs(f"{TOP}/docs/pictures", exist_ok=True)
+    if "acceptance" in wanted:
+        capture_acceptance()
+        wanted.remove("acceptance")
+    if not wanted:
+        return
     tmux("new-session", "-d", "-x", "120", "-y", "36", "-c", TOP, "TERM=tmux-256color COLORTERM= ./quickstart --sim")
     tmux("set-option", "-g", "window-size", "manual")
     try:

@@ -143,6 +143,18 @@ static uint32_t sum_lanes(const uint8_t *bytes)
 	return sum;
 }
 
+const char *fec_layout_name(uint8_t layout)
+{
+	static const char *const names[] = {
+		[FEC_LAYOUT_UNKNOWN] = "unknown",
+		[FEC_LAYOUT_LANES] = "lanes",
+		[FEC_LAYOUT_RS] = "rs",
+		[FEC_LAYOUT_RS_544] = "rs-544",
+	};
+
+	return names[layout < FEC_LAYOUT_COUNT ? layout : FEC_LAYOUT_UNKNOWN];
+}
+
 unsigned fec_block_errors(enum fec_layout layout)
 {
 	return layout == FEC_LAYOUT_RS_544 ? 16 : layout == FEC_LAYOUT_RS ? 8 : 1;

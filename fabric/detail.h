@@ -66,6 +66,9 @@ enum fec_layout {
 	FEC_LAYOUT_COUNT,
 };
 
+/* fec_layout_name - "unknown", "lanes", "rs", "rs-544". */
+const char *fec_layout_name(uint8_t layout);
+
 /*
  * fec_block_errors - symbols that are wrong at least in an uncorrectable block: t + 1, where the
  * code corrects t = (n - k) / 2 symbols. 16 with RS(544,514), 8 with other Reed-Solomon codes

@@ -91,27 +91,12 @@ static const struct detail_row *find_row(const struct port_details *details, uin
 	return place ? &details->rows[place - 1] : NULL;
 }
 
-/*
- * Is FEC known to be active? A link without FEC also has block counters per lane, which stay 0:
- * they are unknown until one counts.
- */
-static bool fec_counts(const struct detail_row *speeds)
-{
-	const struct detail_reading *reading = &speeds->reading;
-	const struct detail_delta *sum = &speeds->sum;
-
-	/* Also for the sum: the counter may have been reset. */
-	return reading->layout != FEC_LAYOUT_LANES || reading->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
-	       reading->value[DETAIL_FEC_UNCORRECTED_BLOCKS] || sum->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
-	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
-}
-
 void port_details_ber(const struct moment *moment, const struct port_details *details, struct port_facts *port)
 {
 	const struct detail_row *row = find_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 	uint64_t rate = port_rate_bits_per_s(&moment->fabric->ports[port->port]);
 
-	if (!row || !fec_counts(row))
+	if (!row || !ber_counts_fec(&row->reading, &row->sum))
 		return;
 	port->ber[PORT_BER_EFFECTIVE] = ber_effective(&row->sum, (enum fec_layout)row->reading.layout, rate);
 	port->ber[PORT_BER_RAW] = ber_raw(&row->sum, (enum fec_layout)row->reading.layout, rate);
@@ -121,17 +106,11 @@ void port_details_ber(const struct moment *moment, const struct port_details *de
 
 static void fill_layout(struct result *result, size_t at, const void *row)
 {
-	static const char *const layouts[] = {
-		[FEC_LAYOUT_UNKNOWN] = "unknown",
-		[FEC_LAYOUT_LANES] = "lanes",
-		[FEC_LAYOUT_RS] = "rs",
-		[FEC_LAYOUT_RS_544] = "rs-544",
-	};
 	const struct port_details_row *of = row;
 	const struct detail_row *speeds = find_row(of->details, of->port->port, DETAIL_EXTENDED_SPEEDS);
 
-	if (speeds && speeds->reading.layout < sizeof(layouts) / sizeof(layouts[0]))
-		result_text(result, at, layouts[speeds->reading.layout]);
+	if (speeds && speeds->reading.layout < FEC_LAYOUT_COUNT)
+		result_text(result, at, fec_layout_name(speeds->reading.layout));
 }
 
 enum { READINGS, DELTAS, UNKNOWN, AT_LEAST };
@@ -341,7 +320,7 @@ static const char *unknown_reason(const struct moment *moment, const struct port
 		return "unknown: FEC was never read (not supported, excluded, or not yet polled)";
 	if (speeds->reading.layout == FEC_LAYOUT_UNKNOWN)
 		return "unknown: see FEC";
-	if (!fec_counts(speeds))
+	if (!ber_counts_fec(&speeds->reading, &speeds->sum))
 		return "unknown: FEC has never counted; a link without FEC has no counts";
 	if (!(speeds->sum.known & UINT32_C(1) << DETAIL_FEC_UNCORRECTED_BLOCKS))
 		return "unknown: no FEC counts in the window, or the FEC mode changed; try a longer --since";

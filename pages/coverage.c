@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* coverage.c - read what a burn-in is judged by: history, FEC counters, findings */
+#include "pages/coverage.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "fabric/plan_diff.h"
+#include "fabric/shape.h"
+#include "facts/moment.h"
+#include "facts/port_marks.h"
+#include "storage/reader.h"
+
+/* The load is judged over intervals of at most this time, or of one sweep. */
+enum { PIECE_US = 60 * 1000000 };
+
+struct history_reading {
+	struct coverage *coverage;
+	const uint32_t *index; /* by port of the query: of the fabric */
+	int64_t long_us;       /* pieces that are longer have a mean only */
+};
+
+static bool begin_piece(void *ctx, const struct history_piece *piece)
+{
+	const struct history_reading *reading = ctx;
+
+	coverage_begin_piece(reading->coverage, piece->to_us, piece->to_us - piece->from_us > reading->long_us);
+	return true;
+}
+
+static bool add_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		      int64_t samples)
+{
+	const struct history_reading *reading = ctx;
+
+	(void)who;
+	(void)samples;
+	coverage_add(reading->coverage, reading->index[port], delta);
+	return true;
+}
+
+static int read_history(struct coverage_report *report, const struct history_range *range, struct error *err)
+{
+	const struct fabric *fabric = report->moment->fabric;
+	struct history_port *ports = calloc(fabric->port_count + 1, sizeof(*ports));
+	uint32_t *index = calloc(fabric->port_count + 1, sizeof(*index));
+	int64_t interval_us = report->coverage.interval_us;
+	struct history_reading reading = { .coverage = &report->coverage, .index = index,
+				   .long_us = interval_us > PIECE_US ? interval_us : PIECE_US };
+	const struct history_consumer consumer = { begin_piece, add_delta, &reading };
+	struct history_query query = { .after = range->after, .until = range->until, .longest_us = PIECE_US,
+				       .ports = ports, .counters = COVERAGE_COUNTERS, .damage = &report->damage };
+	int code = ports && index ? 0 : err_nomem(err);
+
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
+		if (!coverage_is_link(fabric, i))
+			continue;
+		index[query.port_count] = i;
+		ports[query.port_count++] = history_port_of(fabric, i);
+	}
+	if (code == 0)
+		code = reader_history(report->moment->reader, &query, &consumer, err);
+	free(ports);
+	free(index);
+	return code;
+}
+
+static bool add_detail(void *ctx, const struct detail_row *row)
+{
+	struct coverage_report *report = ctx;
+	const struct fabric *fabric = report->moment->fabric;
+	uint32_t port = fabric_find_port(fabric, row->node_guid, row->port);
+	struct coverage_fec *fec;
+	uint64_t rate;
+
+	if (port == FABRIC_NONE || row->reading.attribute != DETAIL_EXTENDED_SPEEDS || !ber_counts_fec(&row->reading,
+													&row->sum))
+		return true;
+	fec = &report->fec[port];
+	rate = port_rate_bits_per_s(&fabric->ports[port]);
+	fec->layout = row->reading.layout;
+	fec->raw = ber_raw(&row->sum, (enum fec_layout)row->reading.layout, rate);
+	fec->effective = ber_effective(&row->sum, (enum fec_layout)row->reading.layout, rate);
+	return true;
+}
+
+static int read_fec(struct coverage_report *report, struct error *err)
+{
+	const struct coverage *coverage = &report->coverage;
+	const struct detail_query query = { .at_us = coverage->until_us, .port = -1,
+					    .window_us = coverage->until_us - coverage->since_us };
+
+	report->fec = calloc(report->moment->fabric->port_count + 1, sizeof(*report->fec));
+	if (!report->fec)
+		return err_nomem(err);
+	for (size_t i = 0; i < report->moment->fabric->port_count; i++)
+		report->fec[i].raw.rate = report->fec[i].effective.rate = NAN;
+	return reader_details(report->moment->reader, &query, add_detail, report, err);
+}
+
+int coverage_read(struct coverage_report *report, int64_t since_us, int64_t until_us, struct error *err)
+{
+	struct history_range range;
+	int code = reader_history_range(report->moment->reader, since_us, until_us, &range, err);
+
+	if (code == 0 && range.after >= range.until)
+		code = err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time "
+			       "range");
+	if (code == 0)
+		code = coverage_init(&report->coverage, report->moment->fabric, &report->limits,
+				     range.since_us > since_us ? range.since_us : since_us,
+				     report->moment->snapshot->sweep.interval_us, err);
+	if (code == 0)
+		code = read_history(report, &range, err);
+	if (code == 0) {
+		coverage_end(&report->coverage, range.last_us);
+		code = read_fec(report, err);
+	}
+	if (code == 0)
+		code = health_load(report->moment, &report->filter, &(struct finding_query){ .at_us = range.last_us },
+				   &report->rows, err);
+	if (code == 0)
+		code = summary_load(report->moment->snapshot, report->moment->reader, &report->summary, err);
+	return code;
+}
+
+void coverage_report_done(struct coverage_report *report)
+{
+	coverage_done(&report->coverage);
+	free(report->fec);
+	health_rows_done(&report->rows);
+}
+
+bool coverage_is_judged(const struct coverage_report *report, uint32_t port)
+{
+	return coverage_is_link(report->moment->fabric, port) && selection_has_link(&report->selection, port);
+}
+
+bool coverage_link_has_problem(const struct coverage_report *report, uint32_t port)
+{
+	uint32_t peer = report->moment->fabric->ports[port].peer;
+
+	return coverage_left(&report->coverage, port) || coverage_left(&report->coverage, peer) ||
+	       link_is_degraded(report->moment->shape, port);
+}
+
+bool coverage_finding_is_other(const struct coverage_report *report, const struct health_row *row)
+{
+	const struct finding *finding = &row->row.finding;
+	uint32_t port = finding->port ? fabric_find_port(report->moment->fabric, finding->node_guid, finding->port) :
+					FABRIC_NONE;
+
+	if (!health_counts(row) || finding->severity < FINDING_WARNING)
+		return false;
+	return port == FABRIC_NONE || !coverage_is_judged(report, port) || !coverage_link_has_problem(report, port);
+}
+
+bool coverage_difference_counts(const struct coverage_report *report, const struct plan_difference *difference)
+{
+	const uint32_t *ports = report->plan_diff->ports + difference->first_port;
+
+	if (difference->change != PLAN_SLOW)
+		return true;
+	for (uint32_t i = 0; i < difference->port_count; i++)
+		if (coverage_is_judged(report, ports[i]) && coverage_link_has_problem(report, ports[i]))
+			return false;
+	return true;
+}
+
+void coverage_count(struct coverage_report *report)
+{
+	const struct fabric *fabric = report->moment->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		unsigned left;
+		bool first;
+
+		if (!coverage_is_judged(report, i))
+			continue;
+		left = coverage_left(&report->coverage, i);
+		report->directions++;
+		report->covered += !left;
+		for (unsigned bit = 0; bit < COVERAGE_LEFT_BITS; bit++)
+			report->left_by_bit[bit] += (left >> bit) & 1;
+		/* Each link once. */
+		first = i < fabric->ports[i].peer;
+		report->links += first;
+		report->left_links += first && (left || coverage_left(&report->coverage, fabric->ports[i].peer));
+		report->slow_links += first && link_is_degraded(report->moment->shape, i);
+		report->points += first && coverage_link_has_problem(report, i);
+	}
+	for (size_t i = 0; i < report->rows.count; i++)
+		report->other_findings += coverage_finding_is_other(report, &report->rows.list[i]);
+	for (size_t i = 0; report->plan_diff && i < report->plan_diff->count; i++)
+		report->plan_points += coverage_difference_counts(report, &report->plan_diff->list[i]);
+	report->points += report->other_findings + report->plan_points;
+}

@@ -1,0 +1,771 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* coverage_page.c - the burn-in as text and data, and the acceptance of a fabric as a page to print and sign */
+#include "config.h"
+
+#include "pages/coverage.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "export/columns.h"
+#include "export/page.h"
+#include "fabric/fabric.h"
+#include "fabric/plan.h"
+#include "fabric/plan_diff.h"
+#include "fabric/shape.h"
+#include "facts/cells.h"
+#include "facts/coverage_columns.h"
+#include "facts/link.h"
+#include "facts/moment.h"
+#include "facts/order.h"
+#include "facts/port_columns.h"
+#include "pages/health.h"
+#include "pages/subject.h"
+
+/* Rows of each table in text without --all; of bit error rates everywhere. */
+enum { ROWS_SHOWN = 20, WORST_SHOWN = 10, ROLES_MOST = 24, LEFT_SIZE = 128 };
+
+static bool is_limited(const struct result *result, const struct coverage_report *report)
+{
+	return result_rendering(result) == PAGE_TEXT && !report->all;
+}
+
+/* The role of what a port sends: that of the port at a switch, "host-to-leaf" of an HCA. */
+static const char *direction_role(const struct coverage_report *report, uint32_t port, char ret[SHAPE_ROLE_SIZE])
+{
+	const struct shape *shape = report->moment->shape;
+	uint32_t peer = report->moment->fabric->ports[port].peer;
+	const char *role = shape_port_role(shape, port, ret);
+	char tier[SHAPE_TIER_SIZE];
+
+	if (shape->ports[port].way == WAY_SWITCH) {
+		snprintf(ret, SHAPE_ROLE_SIZE, "host-to-%s", shape_tier_name(shape_port_tier(shape, peer), tier));
+		role = ret;
+	}
+	return role ? role : "other";
+}
+
+static const char *left_text(unsigned left, char ret[LEFT_SIZE])
+{
+	struct text text = { 0 };
+
+	coverage_append_left(left, &text);
+	snprintf(ret, LEFT_SIZE, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
+}
+
+/* "80 % for 10m00s", "2h05m", or the times that exclude a BER. */
+static const char *clean_text(const struct coverage_report *report, struct page *page)
+{
+	char span[WHEN_SIZE];
+
+	if (report->limits.ber > 0)
+		return page_print(page, "long enough for a BER below %.0e", report->limits.ber);
+	return page_print(page, "for %s", when_format_span(report->limits.clean_us, span));
+}
+
+/* --- the verdict --- */
+
+static void append_left_counts(const struct coverage_report *report, struct text *text)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < COVERAGE_LEFT_BITS; i++) {
+		if (!report->left_by_bit[i])
+			continue;
+		text_appendf(text, "%s %zu %s", any ? "," : ":", report->left_by_bit[i], coverage_left_name(1u << i));
+		any = true;
+	}
+}
+
+static const char *coverage_sentence(const struct coverage_report *report, struct page *page)
+{
+	char span[WHEN_SIZE];
+	struct text text = { 0 };
+	size_t left = report->directions - report->covered;
+
+	text_appendf(&text, "%zu of %zu link directions carried at least %.4g %% for %s and were clean %s",
+		     report->covered, report->directions, report->limits.min_load_percent,
+		     when_format_span(report->limits.load_us, span), clean_text(report, page));
+	if (left)
+		text_appendf(&text, "; %zu %s left", left, left == 1 ? "is" : "are");
+	append_left_counts(report, &text);
+	return page_keep(page, &text);
+}
+
+static void add_verdict(const struct coverage_report *report, struct page *page)
+{
+	char at[WHEN_SIZE];
+	const char *sentence = coverage_sentence(report, page);
+
+	page_add(page, &(struct page_section){
+		.kind = PAGE_NOTE, .in = PAGE_TEXT, .note = sentence });
+	page_add(page, &(struct page_section){
+		.kind = PAGE_VERDICT, .in = PAGE_HTML, .state = report->points ? PAGE_CRITICAL : PAGE_GOOD,
+		.verdict = {
+			.heading = "Acceptance of the fabric",
+			.detail = page_print(page, "%s", when_format_local(report->coverage.until_us, at)),
+			.word = report->points ? "not accepted" : "accepted",
+			.sentence = report->points ? page_print(page, "%zu point%s to resolve", report->points,
+								text_plural(report->points)) :
+						     "No point is left",
+		} });
+}
+
+/* --- what is accepted --- */
+
+static void add_identity(const struct coverage_report *report, struct page *page)
+{
+	enum { FIELDS = 6 };
+	const struct moment *moment = report->moment;
+	const struct sm_state *sm = &moment->snapshot->sweep.sm;
+	struct page_field *fields = page_alloc(page, FIELDS, sizeof(*fields));
+	char from[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
+	struct text nodes = { 0 }, links = { 0 };
+
+	if (!fields)
+		return;
+	summary_append_nodes(&report->summary, &nodes);
+	summary_append_links(&report->summary, &links);
+	fields[0] = (struct page_field){ .name = "fabric", .value = page_keep(page, &nodes),
+		.note = page_print(page, "%s, %u tier%s, %zu hosts, %zu rail%s", shape_kind_name(moment->shape->kind),
+				   moment->shape->tier_count, text_plural(moment->shape->tier_count),
+				   moment->shape->host_count, moment->shape->rail_count,
+				   text_plural(moment->shape->rail_count)) };
+	fields[1] = (struct page_field){ .name = "links", .value = page_print(page, "%u", report->summary.links),
+					 .note = page_keep(page, &links) };
+	fields[2] = (struct page_field){ .name = "subnet manager",
+		.value = sm->guid ? page_print(page, "0x%016" PRIx64, sm->guid) : "unknown" };
+	fields[3] = (struct page_field){ .name = "window",
+		.value = page_print(page, "%s", when_format_span(report->coverage.until_us - report->coverage.since_us,
+								 span)),
+		.note = page_print(page, "%s to %s", when_format_local(report->coverage.since_us, from),
+				   when_format_local(report->coverage.until_us, until)) };
+	fields[4] = (struct page_field){ .name = "required load",
+		.value = page_print(page, "%.4g %% for %s", report->limits.min_load_percent,
+				    when_format_span(report->limits.load_us, span)),
+		.note = "each direction of each link" };
+	fields[5] = (struct page_field){ .name = "without errors", .value = clean_text(report, page),
+		.note = "up to the end of the window" };
+	page_add(page, &(struct page_section){ .kind = PAGE_FIELDS, .in = PAGE_HTML, .fields = { fields, FIELDS } });
+}
+
+/* --- checks --- */
+
+struct checks {
+	struct page *page;
+	struct page_sign *list;
+	size_t count;
+};
+
+static void add_check(struct checks *checks, bool good, const char *text)
+{
+	if (checks->list)
+		checks->list[checks->count++] =
+			(struct page_sign){ .state = good ? PAGE_GOOD : PAGE_CRITICAL, .text = text };
+}
+
+static void check_plan(const struct coverage_report *report, struct checks *checks)
+{
+	const struct plan_diff *diff = report->plan_diff;
+
+	if (!diff) {
+		if (checks->list)
+			checks->list[checks->count++] = (struct page_sign){ .state = PAGE_INFO,
+				.text = "Cabling: no plan was given, so it was not compared" };
+		return;
+	}
+	add_check(checks, !diff->count, page_print(checks->page, "Cabling: %zu of %zu planned links are as planned, "
+		  "%zu difference%s, %zu not judged", diff->as_planned, diff->planned, diff->count,
+		  text_plural(diff->count), diff->not_judged));
+}
+
+/* How many directions miss a part of what is required. */
+static size_t count_left(const struct coverage_report *report, unsigned bits)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < report->moment->fabric->port_count; i++)
+		count += coverage_is_judged(report, i) && coverage_left(&report->coverage, i) & bits;
+	return count;
+}
+
+enum {
+	LOAD_BITS = COVERAGE_NOT_LOADED | COVERAGE_LOAD_UNKNOWN,
+	CLEAN_BITS = COVERAGE_ERRORS | COVERAGE_CLEAN_SHORT | COVERAGE_ERRORS_UNKNOWN,
+};
+
+static void add_checks(const struct coverage_report *report, struct page *page)
+{
+	enum { CHECKS = 6 };
+	struct checks checks = { page, page_alloc(page, CHECKS, sizeof(*checks.list)), 0 };
+	size_t down = count_left(report, COVERAGE_DOWN) / 2, load = count_left(report, LOAD_BITS);
+	size_t clean = count_left(report, CLEAN_BITS);
+
+	check_plan(report, &checks);
+	add_check(&checks, !down,
+		  page_print(page, "Links: %zu of %zu are active", report->links - down, report->links));
+	add_check(&checks, !report->slow_links,
+		  page_print(page, "Width and speed: %zu of %zu links run as both ends and comparable links can",
+			     report->links - report->slow_links, report->links));
+	add_check(&checks, !load, page_print(page, "Load: %zu of %zu directions carried it for long enough",
+					     report->directions - load, report->directions));
+	add_check(&checks, !clean, page_print(page, "Errors: %zu of %zu directions were clean for long enough",
+					      report->directions - clean, report->directions));
+	add_check(&checks, !report->other_findings,
+		  page_print(page, "Findings: %zu open that %s about none of these links", report->other_findings,
+			     report->other_findings == 1 ? "is" : "are"));
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_HTML,
+					       .signs = { checks.list, checks.count } });
+}
+
+/* --- the plan --- */
+
+static void add_plan(const struct coverage_report *report, struct page *page)
+{
+	const struct plan_diff *diff = report->plan_diff;
+	struct page_sign *list;
+
+	if (!diff || !diff->count)
+		return;
+	list = page_alloc(page, diff->count, sizeof(*list));
+	for (size_t i = 0; list && i < diff->count; i++) {
+		struct text text = { 0 };
+
+		plan_difference_text(&text, report->plan, report->plan_ports, report->moment->shape, diff,
+				     &diff->list[i]);
+		list[i] = (struct page_sign){ .state = PAGE_CRITICAL, .text = page_keep(page, &text) };
+	}
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Differences from the plan" });
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_TEXT | PAGE_HTML,
+					       .title = "Differences from the plan",
+					       .signs = { list, list ? diff->count : 0 } });
+	page_close(page);
+}
+
+/* --- links with a problem --- */
+
+enum { PROBLEM_PORT, PROBLEM_PEER, PROBLEM_LINK, PROBLEM_TEXT, PROBLEM_COUNT };
+
+static const struct column problem_columns[PROBLEM_COUNT] = {
+	[PROBLEM_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[PROBLEM_PEER] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[PROBLEM_LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 1 },
+	[PROBLEM_TEXT] = { .title = "PROBLEM", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+};
+
+/* Problems of what a port sends, which its peer receives; not that it was not loaded. */
+static void append_direction(const struct coverage_report *report, uint32_t sender, struct text *text)
+{
+	const struct moment *moment = report->moment;
+	const struct coverage_direction *direction = &report->coverage.list[sender];
+	unsigned left = coverage_left(&report->coverage, sender);
+	char name[PORT_NAME_SIZE], span[WHEN_SIZE];
+
+	if (!(left & (COVERAGE_ERRORS | COVERAGE_ERRORS_UNKNOWN)))
+		return;
+	order_port_name(&moment->names_shown, moment->fabric, moment->fabric->ports[sender].peer, name);
+	text_append(text, text->len ? "; " : "");
+	if (!direction->end_us)
+		text_appendf(text, "%s was not read", name);
+	else if (left & COVERAGE_ERRORS)
+		text_appendf(text, "%s received %" PRIu64 "%s errors, clean for %s since", name, direction->errors,
+			     direction->errors_at_least ? "+" : "", when_format_span(direction->clean_us, span));
+	else
+		text_appendf(text, "errors of %s are unknown (reset or not read), clean for %s since", name,
+			     when_format_span(direction->clean_us, span));
+}
+
+static void append_problem(const struct coverage_report *report, uint32_t port, struct text *text)
+{
+	const struct shape *shape = report->moment->shape;
+
+	if (coverage_left(&report->coverage, port) & COVERAGE_DOWN)
+		text_append(text, "not active");
+	if (link_is_degraded(shape, port))
+		text_appendf(text, "%sdegraded: %s", text->len ? "; " : "",
+			     link_verdict_name(shape->ports[port].verdict));
+	append_direction(report, port, text);
+	append_direction(report, report->moment->fabric->ports[port].peer, text);
+}
+
+static void put_problems(struct result *result, const void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	const struct moment *moment = report->moment;
+	const struct fabric *fabric = moment->fabric;
+	size_t shown = 0, more = 0;
+
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[moment->nodes[i]];
+
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
+			uint32_t peer = fabric->ports[port].peer;
+			struct text text = { 0 };
+			char link[LINK_TEXT_SIZE];
+
+			/* Each link once, first of all from the end at a switch. */
+			if (!coverage_is_judged(report, port) ||
+			    (moment->names_shown.port_rank[port] > moment->names_shown.port_rank[peer]))
+				continue;
+			append_problem(report, port, &text);
+			if (text.len && is_limited(result, report) && shown == ROWS_SHOWN) {
+				more++;
+			} else if (text.len) {
+				shown++;
+				cells_port_name(result, PROBLEM_PORT, &moment->names_shown, fabric, port);
+				cells_port_name(result, PROBLEM_PEER, &moment->names_shown, fabric, peer);
+				link_text(&fabric->ports[port], link_is_degraded(moment->shape, port), link);
+				result_text(result, PROBLEM_LINK, *link ? link : NULL);
+				result_text(result, PROBLEM_TEXT, result_chars(result, &text));
+				result_end_row(result);
+			}
+			text_done(&text);
+		}
+	}
+	if (more)
+		result_note(result, "and %zu more (--all)", more);
+	result_none(result, "no link is down, degraded or had errors in the time that is to be clean");
+}
+
+/* --- coverage by role --- */
+
+enum { ROLE_NAME, ROLE_DIRECTIONS, ROLE_COVERED, ROLE_LOADED, ROLE_CLEAN, ROLE_LEFT, ROLE_COUNT };
+
+static const struct column role_columns[ROLE_COUNT] = {
+	[ROLE_NAME] = { .title = "SENDING PORTS", .kind = COLUMN_TEXT },
+	[ROLE_DIRECTIONS] = { .title = "DIRECTIONS", .kind = COLUMN_INTEGER },
+	[ROLE_COVERED] = { .title = "COVERED", .kind = COLUMN_INTEGER },
+	[ROLE_LOADED] = { .title = "LOADED", .kind = COLUMN_INTEGER },
+	[ROLE_CLEAN] = { .title = "CLEAN", .kind = COLUMN_INTEGER },
+	[ROLE_LEFT] = { .title = "LEFT", .kind = COLUMN_INTEGER },
+};
+
+struct role { char name[SHAPE_ROLE_SIZE]; size_t directions, covered, loaded, clean; };
+
+static void put_roles(struct result *result, const void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	struct role roles[ROLES_MOST] = { 0 };
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < report->moment->fabric->port_count; i++) {
+		char buffer[SHAPE_ROLE_SIZE];
+		const char *name;
+		unsigned left;
+		size_t at = 0;
+
+		if (!coverage_is_judged(report, i))
+			continue;
+		name = direction_role(report, i, buffer);
+		while (at < count && strcmp(roles[at].name, name) != 0)
+			at++;
+		if (at == ROLES_MOST)
+			continue;
+		if (at == count)
+			snprintf(roles[count++].name, SHAPE_ROLE_SIZE, "%s", name);
+		left = coverage_left(&report->coverage, i);
+		roles[at].directions++;
+		roles[at].covered += !left;
+		roles[at].loaded += !(left & LOAD_BITS);
+		roles[at].clean += !(left & CLEAN_BITS);
+	}
+	for (size_t i = 0; i < count; i++) {
+		result_text(result, ROLE_NAME, roles[i].name);
+		result_unsigned(result, ROLE_DIRECTIONS, roles[i].directions);
+		result_unsigned(result, ROLE_COVERED, roles[i].covered);
+		result_unsigned(result, ROLE_LOADED, roles[i].loaded);
+		result_unsigned(result, ROLE_CLEAN, roles[i].clean);
+		result_unsigned(result, ROLE_LEFT, roles[i].directions - roles[i].covered);
+		result_end_row(result);
+	}
+}
+
+/* --- what is left, by switch --- */
+
+enum { GROUP_SWITCH, GROUP_ROLE, GROUP_DIRECTIONS, GROUP_LEFT, GROUP_LOADED, GROUP_PEAK, GROUP_CLEAN_TIME,
+       GROUP_FIRST, GROUP_COLUMNS };
+
+static const struct column group_columns[GROUP_COLUMNS] = {
+	[GROUP_SWITCH] = { .title = "SWITCH", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[GROUP_ROLE] = { .title = "SENDING PORTS", .kind = COLUMN_TEXT },
+	[GROUP_DIRECTIONS] = { .title = "LEFT", .kind = COLUMN_INTEGER },
+	[GROUP_LEFT] = { .title = "WHY", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[GROUP_LOADED] = { .title = "LOADED", .kind = COLUMN_SPAN_S, .priority = 2 },
+	[GROUP_PEAK] = { .title = "PEAK%", .kind = COLUMN_PERCENT, .priority = 3 },
+	[GROUP_CLEAN_TIME] = { .title = "CLEAN", .kind = COLUMN_SPAN_S, .priority = 1 },
+	[GROUP_FIRST] = { .title = "FIRST PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+			  .priority = 4 },
+};
+
+/* Directions at one switch that have one role, and of which the same is left. */
+struct left_group {
+	uint32_t node, port; /* the switch; first sending port */
+	uint8_t way, left;
+	size_t count;
+	int64_t loaded_us, clean_us; /* the least of them */
+	float peak_percent;
+};
+
+static uint32_t switch_of(const struct fabric *fabric, uint32_t port)
+{
+	uint32_t node = fabric->ports[port].node, peer = fabric->ports[fabric->ports[port].peer].node;
+
+	return fabric->nodes[node].type != NODE_SWITCH && fabric->nodes[peer].type == NODE_SWITCH ? peer : node;
+}
+
+static int compare_groups(const void *a, const void *b, void *ctx)
+{
+	const struct left_group *x = a, *y = b;
+	const struct order *order = ctx;
+
+	if (x->node != y->node)
+		return strcmp(order->names[x->node], order->names[y->node]) < 0 ? -1 :
+		       strcmp(order->names[x->node], order->names[y->node]) > 0 ? 1 : x->node < y->node ? -1 : 1;
+	if (x->way != y->way)
+		return x->way < y->way ? -1 : 1;
+	if (x->left != y->left)
+		return x->left < y->left ? -1 : 1;
+	return x->port < y->port ? -1 : x->port > y->port;
+}
+
+/* More directions first. */
+static int compare_counts(const void *a, const void *b)
+{
+	const struct left_group *x = a, *y = b;
+
+	return x->count != y->count ? (x->count > y->count ? -1 : 1) : x->port < y->port ? -1 : x->port > y->port;
+}
+
+/* Return: the number of groups; -1: no memory. */
+static int64_t find_groups(const struct coverage_report *report, struct left_group **ret)
+{
+	const struct moment *moment = report->moment;
+	size_t count = 0, groups = 0;
+	struct left_group *list = calloc(report->directions - report->covered + 1, sizeof(*list));
+
+	if (!list)
+		return -1;
+	for (uint32_t i = 0; i < moment->fabric->port_count; i++) {
+		const struct coverage_direction *direction = &report->coverage.list[i];
+		unsigned left = coverage_is_judged(report, i) ? coverage_left(&report->coverage, i) : 0;
+
+		if (left)
+			list[count++] = (struct left_group){
+				switch_of(moment->fabric, i), i, moment->shape->ports[i].way, (uint8_t)left, 1,
+				direction->loaded_us, direction->clean_us, direction->peak_percent };
+	}
+	qsort_r(list, count, sizeof(*list), compare_groups, (void *)&moment->names_shown);
+	for (size_t i = 0; i < count; i++) {
+		struct left_group *last = groups ? &list[groups - 1] : NULL;
+
+		if (!last || last->node != list[i].node || last->way != list[i].way || last->left != list[i].left) {
+			list[groups++] = list[i];
+			continue;
+		}
+		last->count++;
+		last->loaded_us = list[i].loaded_us < last->loaded_us ? list[i].loaded_us : last->loaded_us;
+		last->clean_us = list[i].clean_us < last->clean_us ? list[i].clean_us : last->clean_us;
+		last->peak_percent = list[i].peak_percent < last->peak_percent ? list[i].peak_percent :
+										 last->peak_percent;
+	}
+	qsort(list, groups, sizeof(*list), compare_counts);
+	*ret = list;
+	return (int64_t)groups;
+}
+
+static void put_groups(struct result *result, const void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	const struct moment *moment = report->moment;
+	struct left_group *list;
+	int64_t count = find_groups(report, &list), i;
+
+	if (count < 0) {
+		err_nomem(result_error(result));
+		return;
+	}
+	for (i = 0; i < count && (!is_limited(result, report) || i < ROWS_SHOWN); i++) {
+		char role[SHAPE_ROLE_SIZE], left[LEFT_SIZE];
+
+		result_text(result, GROUP_SWITCH, moment->names_shown.names[list[i].node]);
+		result_text(result, GROUP_ROLE, direction_role(report, list[i].port, role));
+		result_unsigned(result, GROUP_DIRECTIONS, list[i].count);
+		result_text(result, GROUP_LEFT, left_text(list[i].left, left));
+		result_real(result, GROUP_LOADED, (double)list[i].loaded_us / 1e6);
+		if (!list[i].loaded_us)
+			result_show(result, GROUP_LOADED, "0 s", STYLE_PLAIN);
+		result_real(result, GROUP_PEAK, list[i].peak_percent < 0 ? NAN : (double)list[i].peak_percent);
+		result_real(result, GROUP_CLEAN_TIME, (double)list[i].clean_us / 1e6);
+		cells_port_name(result, GROUP_FIRST, &moment->names_shown, moment->fabric, list[i].port);
+		result_end_row(result);
+	}
+	if (i < count)
+		result_note(result, "and %" PRId64 " more (--all)", count - i);
+	result_note(result, "LOADED, PEAK%% and CLEAN are the least of the directions in a row");
+	result_none(result, "nothing is left");
+	free(list);
+}
+
+/* --- bit error rates --- */
+
+enum { BER_PORT, BER_PEER, BER_LINK, BER_LAYOUT, BER_RAW, BER_EFFECTIVE, BER_BELOW, BER_COLUMNS };
+
+static const struct column worst_columns[BER_COLUMNS] = {
+	[BER_PORT] = { .title = "RECEIVING PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[BER_PEER] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+		       .priority = 2 },
+	[BER_LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 1 },
+	[BER_LAYOUT] = { .title = "FEC", .kind = COLUMN_TEXT },
+	[BER_RAW] = { .title = "RAW BER", .kind = COLUMN_REAL, .measured = true },
+	[BER_EFFECTIVE] = { .title = "EFFECTIVE BER", .kind = COLUMN_REAL, .measured = true },
+	[BER_BELOW] = { .title = "SHOWN BELOW", .kind = COLUMN_REAL },
+};
+
+/* The worst: no clean time, then a high raw BER, then a short clean time. */
+static int compare_ber(const void *a, const void *b, void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const uint32_t peers[] = { report->moment->fabric->ports[x].peer, report->moment->fabric->ports[y].peer };
+	double below[] = { coverage_ber_below(&report->coverage, peers[0]),
+			   coverage_ber_below(&report->coverage, peers[1]) };
+	double raw[] = { report->fec[x].raw.rate, report->fec[y].raw.rate };
+
+	for (int i = 0; i < 2; i++) {
+		below[i] = isnan(below[i]) ? INFINITY : below[i];
+		raw[i] = isnan(raw[i]) ? -1 : raw[i];
+	}
+	if (below[0] > 2 * below[1] || below[1] > 2 * below[0])
+		return below[0] > below[1] ? -1 : 1;
+	if (raw[0] < raw[1] || raw[0] > raw[1])
+		return raw[0] > raw[1] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void put_ber_cell(struct result *result, size_t at, const struct ber *ber)
+{
+	char shown[CELLS_BER_SIZE];
+
+	cells_ber(result, at, ber);
+	result_show(result, at, cells_ber_text(ber, shown), STYLE_PLAIN);
+}
+
+static void put_worst(struct result *result, const void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	const struct moment *moment = report->moment;
+	uint32_t *list = calloc(report->directions + 1, sizeof(*list));
+	size_t count = 0;
+
+	if (!list) {
+		err_nomem(result_error(result));
+		return;
+	}
+	for (uint32_t i = 0; i < moment->fabric->port_count; i++)
+		if (coverage_is_judged(report, i))
+			list[count++] = i;
+	qsort_r(list, count, sizeof(*list), compare_ber, (void *)report);
+	for (size_t i = 0; i < count && i < WORST_SHOWN; i++) {
+		const struct port *port = &moment->fabric->ports[list[i]];
+		const struct coverage_fec *fec = &report->fec[list[i]];
+		double below = coverage_ber_below(&report->coverage, port->peer);
+		char link[LINK_TEXT_SIZE];
+
+		cells_port_name(result, BER_PORT, &moment->names_shown, moment->fabric, list[i]);
+		cells_port_name(result, BER_PEER, &moment->names_shown, moment->fabric, port->peer);
+		link_text(port, link_is_degraded(moment->shape, list[i]), link);
+		result_text(result, BER_LINK, *link ? link : NULL);
+		result_text(result, BER_LAYOUT, fec->layout ? fec_layout_name(fec->layout) : NULL);
+		put_ber_cell(result, BER_RAW, &fec->raw);
+		put_ber_cell(result, BER_EFFECTIVE, &fec->effective);
+		result_real(result, BER_BELOW, below);
+		if (!isnan(below))
+			result_showf(result, BER_BELOW, STYLE_PLAIN, "%.1e", below);
+		result_end_row(result);
+	}
+	free(list);
+}
+
+/* --- data --- */
+
+static const struct column_source direction_sources[] = {
+	{ .columns = coverage_columns, .row = LINK_ROW },
+	{ .columns = port_columns, .row = PORT_ROW },
+	{ .columns = port_columns, .row = PEER_ROW, .key_prefix = "peer_", .title_prefix = "PEER " },
+};
+
+static const struct column_item direction_items[] = {
+	{ .key = "since", .row = LINK_ROW }, { .key = "until", .row = LINK_ROW },
+	{ .key = "node_guid" }, { .key = "node" }, { .key = "port" }, { .key = "role" }, { .key = "rail" },
+	{ .key = "node_guid", .row = PEER_ROW, .as = "peer_guid" }, { .key = "node", .row = PEER_ROW, .as = "peer" },
+	{ .key = "port", .row = PEER_ROW }, { .key = "rail", .row = PEER_ROW },
+	{ .key = "state" }, { .key = "width" }, { .key = "speed" }, { .key = "rate_gbps" },
+	{ .key = "covered", .row = LINK_ROW }, { .key = "left", .row = LINK_ROW },
+	{ .key = "degraded", .row = LINK_ROW },
+	{ .key = "loaded_s", .row = LINK_ROW }, { .key = "load_known_s", .row = LINK_ROW },
+	{ .key = "peak_percent", .row = LINK_ROW },
+	{ .key = "clean_s", .row = LINK_ROW }, { .key = "longest_clean_s", .row = LINK_ROW },
+	{ .key = "clean_needed_s", .row = LINK_ROW }, { .key = "link_errors", .row = LINK_ROW },
+	{ .key = "ber_below", .row = LINK_ROW },
+	{ .key = "effective_ber", .row = PEER_ROW, .as = "effective_ber" },
+	{ .key = "raw_ber", .row = PEER_ROW, .as = "raw_ber" },
+};
+
+static void put_directions(struct result *result, const void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	const struct moment *moment = report->moment;
+	const struct port_scope scope = moment_scope(moment);
+
+	for (uint32_t i = 0; i < moment->fabric->port_count; i++) {
+		struct coverage_facts direction = { &report->coverage, moment->shape, i };
+		uint32_t peer = moment->fabric->ports[i].peer;
+		struct port_facts ends[2];
+		const void *const rows[] = { [PORT_ROW] = &ends[0], [PEER_ROW] = &ends[1], [LINK_ROW] = &direction };
+
+		if (!coverage_is_judged(report, i))
+			continue;
+		port_facts_of(&scope, i, &ends[0]);
+		port_facts_of(&scope, peer, &ends[1]);
+		ends[1].ber[PORT_BER_RAW] = report->fec[peer].raw;
+		ends[1].ber[PORT_BER_EFFECTIVE] = report->fec[peer].effective;
+		result_fill_rows(result, rows);
+		if (!result_end_row(result))
+			break;
+	}
+}
+
+enum { SUM_ACCEPTED, SUM_POINTS, SUM_SINCE, SUM_UNTIL, SUM_MIN_LOAD, SUM_LOAD, SUM_CLEAN, SUM_BER, SUM_DIRECTIONS,
+       SUM_COVERED, SUM_LINKS, SUM_LINKS_LEFT, SUM_LINKS_SLOW, SUM_FINDINGS, SUM_PLANNED, SUM_AS_PLANNED,
+       SUM_DIFFERENCES, SUM_NOT_JUDGED, SUM_COLUMNS };
+
+static const struct column sum_columns[SUM_COLUMNS] = {
+	[SUM_ACCEPTED] = { .key = "accepted", .kind = COLUMN_BOOL },
+	[SUM_POINTS] = { .key = "points", .kind = COLUMN_INTEGER },
+	[SUM_SINCE] = { .key = "since", .kind = COLUMN_TIME },
+	[SUM_UNTIL] = { .key = "until", .kind = COLUMN_TIME },
+	[SUM_MIN_LOAD] = { .key = "min_load_percent", .kind = COLUMN_REAL },
+	[SUM_LOAD] = { .key = "load_s", .kind = COLUMN_REAL },
+	[SUM_CLEAN] = { .key = "clean_s", .kind = COLUMN_REAL },
+	[SUM_BER] = { .key = "ber", .kind = COLUMN_REAL },
+	[SUM_DIRECTIONS] = { .key = "directions", .kind = COLUMN_INTEGER },
+	[SUM_COVERED] = { .key = "directions_covered", .kind = COLUMN_INTEGER },
+	[SUM_LINKS] = { .key = "links", .kind = COLUMN_INTEGER },
+	[SUM_LINKS_LEFT] = { .key = "links_left", .kind = COLUMN_INTEGER },
+	[SUM_LINKS_SLOW] = { .key = "links_degraded", .kind = COLUMN_INTEGER },
+	[SUM_FINDINGS] = { .key = "other_findings", .kind = COLUMN_INTEGER },
+	[SUM_PLANNED] = { .key = "links_planned", .kind = COLUMN_INTEGER },
+	[SUM_AS_PLANNED] = { .key = "links_as_planned", .kind = COLUMN_INTEGER },
+	[SUM_DIFFERENCES] = { .key = "plan_differences", .kind = COLUMN_INTEGER },
+	[SUM_NOT_JUDGED] = { .key = "plan_not_judged", .kind = COLUMN_INTEGER },
+};
+
+static void put_sum(struct result *result, const void *ctx)
+{
+	const struct coverage_report *report = ctx;
+	const struct plan_diff *diff = report->plan_diff;
+
+	result_bool(result, SUM_ACCEPTED, !report->points);
+	result_unsigned(result, SUM_POINTS, report->points);
+	result_integer(result, SUM_SINCE, report->coverage.since_us);
+	result_integer(result, SUM_UNTIL, report->coverage.until_us);
+	result_real(result, SUM_MIN_LOAD, report->limits.min_load_percent);
+	result_real(result, SUM_LOAD, (double)report->limits.load_us / 1e6);
+	if (report->limits.ber > 0)
+		result_real(result, SUM_BER, report->limits.ber);
+	else
+		result_real(result, SUM_CLEAN, (double)report->limits.clean_us / 1e6);
+	result_unsigned(result, SUM_DIRECTIONS, report->directions);
+	result_unsigned(result, SUM_COVERED, report->covered);
+	result_unsigned(result, SUM_LINKS, report->links);
+	result_unsigned(result, SUM_LINKS_LEFT, report->left_links);
+	result_unsigned(result, SUM_LINKS_SLOW, report->slow_links);
+	result_unsigned(result, SUM_FINDINGS, report->other_findings);
+	if (diff) {
+		result_unsigned(result, SUM_PLANNED, diff->planned);
+		result_unsigned(result, SUM_AS_PLANNED, diff->as_planned);
+		result_unsigned(result, SUM_DIFFERENCES, diff->count);
+		result_unsigned(result, SUM_NOT_JUDGED, diff->not_judged);
+	}
+	result_end_row(result);
+}
+
+/* --- the page --- */
+
+static void add_table(const struct coverage_report *report, struct page *page, unsigned in, const char *title,
+		      const struct column *columns, size_t count, page_fill *fill)
+{
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = title });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = in, .title = title,
+					       .table = { columns, count, fill, report } });
+	page_close(page);
+}
+
+static void add_data(const struct coverage_report *report, struct page *page)
+{
+	const struct column_list list = { direction_sources, sizeof(direction_sources) / sizeof(*direction_sources),
+					  direction_items, sizeof(direction_items) / sizeof(*direction_items) };
+	size_t count;
+	const struct column *columns = page_columns(page, &list, &count);
+
+	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .in = PAGE_JSON, .key = "summary",
+					       .table = { sum_columns, SUM_COLUMNS, put_sum, report } });
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "directions",
+					       .table = { columns, count, put_directions, report } });
+}
+
+/* Lines to fill in by hand. */
+static void add_signatures(struct page *page)
+{
+	static const char *const parties[] = { "Handed over by", "Accepted by" };
+
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Signatures" });
+	for (size_t i = 0; i < sizeof(parties) / sizeof(*parties); i++)
+		page_add_note(page, PAGE_HTML, false, "%s: ______________________________  Date: ______________  "
+			      "Signature: ______________________________", parties[i]);
+	page_add_note(page, PAGE_HTML, true, "Written by ibwire %s.", PACKAGE_VERSION);
+	page_close(page);
+}
+
+static void add_notes(const struct coverage_report *report, struct page *page)
+{
+	char from[WHEN_SIZE], until[WHEN_SIZE];
+
+	page_add_note(page, PAGE_TEXT, true, "window: %s to %s", when_format_local(report->coverage.since_us, from),
+		      when_format_local(report->coverage.until_us, until));
+	if (report->covered < report->directions)
+		page_add_note(page, PAGE_TEXT, true,
+			      "'ibwire coverage --pairs' lists the host pairs that load the rest");
+}
+
+struct page *coverage_page(const struct coverage_report *report)
+{
+	struct page *page = page_create("Acceptance of an InfiniBand fabric");
+	const struct health_layout layout = { .in = PAGE_HTML, .none = "no open finding", .brief = true };
+	const unsigned both = PAGE_TEXT | PAGE_HTML;
+
+	add_verdict(report, page);
+	add_identity(report, page);
+	add_checks(report, page);
+	add_plan(report, page);
+	add_table(report, page, both, "Links with a problem", problem_columns, PROBLEM_COUNT, put_problems);
+	add_table(report, page, both, "Coverage", role_columns, ROLE_COUNT, put_roles);
+	add_table(report, page, both, "Left", group_columns, GROUP_COLUMNS, put_groups);
+	add_table(report, page, report->all ? both : PAGE_HTML, "Worst bit error rates", worst_columns, BER_COLUMNS,
+		  put_worst);
+	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Open findings" });
+	health_add_findings(report->moment->reference_us, &report->filter, &report->rows, &layout, page);
+	page_close(page);
+	add_signatures(page);
+	add_notes(report, page);
+	add_data(report, page);
+	return page;
+}
