@@ -243,9 +243,10 @@ static void add_plan(const struct coverage_report *report, struct page *page)
 				     &diff->list[i]);
 		list[i] = (struct page_sign){ .state = PAGE_CRITICAL, .text = page_keep(page, &text) };
 	}
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_TEXT, .title = "Differences from the plan",
+					       .signs = { list, list ? diff->count : 0 } });
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Differences from the plan" });
-	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_TEXT | PAGE_HTML,
-					       .title = "Differences from the plan",
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_HTML,
 					       .signs = { list, list ? diff->count : 0 } });
 	page_close(page);
 }
@@ -276,11 +277,14 @@ static void append_direction(const struct coverage_report *report, uint32_t send
 	if (!direction->end_us)
 		text_appendf(text, "%s was not read", name);
 	else if (left & COVERAGE_ERRORS)
-		text_appendf(text, "%s received %" PRIu64 "%s errors, clean for %s since", name, direction->errors,
-			     direction->errors_at_least ? "+" : "", when_format_span(direction->clean_us, span));
+		text_appendf(text, "%s received %" PRIu64 "%s errors", name, direction->errors,
+			     direction->errors_at_least ? "+" : "");
 	else
-		text_appendf(text, "errors of %s are unknown (reset or not read), clean for %s since", name,
-			     when_format_span(direction->clean_us, span));
+		text_appendf(text, "errors of %s are unknown (reset or not read)", name);
+	if (direction->end_us && direction->clean_us)
+		text_appendf(text, ", clean for %s since", when_format_span(direction->clean_us, span));
+	else if (direction->end_us)
+		text_append(text, ", also at the last reading");
 }
 
 static void append_problem(const struct coverage_report *report, uint32_t port, struct text *text)
@@ -504,6 +508,8 @@ static void put_groups(struct result *result, const void *ctx)
 			result_show(result, GROUP_LOADED, "0 s", STYLE_PLAIN);
 		result_real(result, GROUP_PEAK, list[i].peak_percent < 0 ? NAN : (double)list[i].peak_percent);
 		result_real(result, GROUP_CLEAN_TIME, (double)list[i].clean_us / 1e6);
+		if (!list[i].clean_us)
+			result_show(result, GROUP_CLEAN_TIME, "0 s", STYLE_PLAIN);
 		cells_port_name(result, GROUP_FIRST, &moment->names_shown, moment->fabric, list[i].port);
 		result_end_row(result);
 	}
@@ -703,8 +709,12 @@ static void put_sum(struct result *result, const void *ctx)
 static void add_table(const struct coverage_report *report, struct page *page, unsigned in, const char *title,
 		      const struct column *columns, size_t count, page_fill *fill)
 {
+	/* In HTML the title is that of the card. */
+	if (in & PAGE_TEXT)
+		page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_TEXT, .title = title,
+						       .table = { columns, count, fill, report } });
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = title });
-	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = in, .title = title,
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_HTML,
 					       .table = { columns, count, fill, report } });
 	page_close(page);
 }
