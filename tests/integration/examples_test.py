@@ -102,6 +102,10 @@ COMMANDS = {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
         "--hosts": ["dot --hosts"],
         "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
+    "what-if": (f"{LEAF}/{UPLINK}", {
+        "--bad-links": ["--bad-links"], "--keep": ["--bad-links --keep 90%"], "--html": [f"{LEAF} --html NEW.html"],
+        "--without": [f"--without {LEAF}/{UPLINK} --without spine-01"],
+        "--with-speed": [f"--with-speed {LEAF}/{UPLINK}=EDR"]}),
     "alert": ("", {}),
     "metrics": ("--once", {"--once": ["--once"]}),
     "names": ("suggest", {}),
@@ -159,6 +163,7 @@ VALUES = {
     "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"], "--listen": ["127.0.0.1:0"],
     "--lease": ["lease"], "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
     "--per-node": ["2"], "--pkey": ["0xffff"], "--rediscover": ["5m"], "--retries": ["1"], "--skip": ["lid,acs"], "--routes": ["30s", "0"],
+    "--routing": ["kept", "minhop", "updn"],
     "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--sl": ["3"], "--smi-ca": ["ibsim0:1"],
     "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"],
     "--topology": ["fabric.txt"], "--until": ["now", "LAST"],
@@ -173,7 +178,7 @@ OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches(
                            f"alert --{option}": "requires a receiver: see alert_test.py" for option in
                            ("alertmanager", "label", "token-file", "ca-file", "repeat", "once", "db")}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
-ANSWERS = {"health": {1, 2}, "doctor": {1, 2}, "status": {1, 2}}
+ANSWERS = {"health": {1, 2}, "doctor": {1, 2}, "status": {1, 2}, "what-if": {1}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
 NOTHING_THERE = 69
 FAULTS = re.compile(r"Segmentation fault|Aborted|Sanitizer|runtime error:|[Aa]ssertion")
@@ -337,6 +342,7 @@ def examples(typist, outside, facts):
                 who = outside if line.startswith("ibwire-sim run") else typist
                 with_times = replaced(replaced(with_names, TIMES, used), facts, set())
                 answers = (0, *ANSWERS["doctor"]) if "ibwire doctor" in line or "status --check" in line else (0,)
+                answers += tuple(ANSWERS["what-if"]) if "ibwire what-if" in line else ()
                 fault = who.fault(with_names, answers if with_times == with_names else (0, NOTHING_THERE), then)
                 if not fault and with_times != with_names:
                     fault = who.fault(with_times)
@@ -360,7 +366,8 @@ def tour():
         tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0 and sim.newest() > 12, 60, 0.5),
                    "the collector of the tour runs")
         for line in lines:
-            fault = typist.fault(line, {0} | (ANSWERS["health"] if line.startswith("ibwire health") else set()))
+            command = (line.split() + [""])[1]
+            fault = typist.fault(line, {0} | (ANSWERS[command] if command in ("health", "what-if") else set()))
             tap.result(not fault, f"tour.md: {line}", fault)
         tap.equal("the collector of the tour exits with 0", stop(collector), 0)
 
