@@ -258,8 +258,12 @@ def capture_acceptance():
                        f"at {number * 780 - 660}s start r{number}\nat {number * 780 + 60}s stop r{number}\n"
                        for number, pairs in rounds.items())
         record(folder, jobs, 780 * len(rounds) + 7900, end)
-        coverage(folder, "uplinks", "class:compute", "--since", "2026-01-01", "--until", "2027-01-01", "--html",
-                 f"{folder}/acceptance.html")
+        with open(f"{folder}/plan.net", "w", encoding="utf-8") as file:
+            subprocess.run([f"{TOP}/build/ibwire-sim", "net", *ACCEPTANCE.split("\n", 1)[0].split()[1:2],
+                            *("--" + option for option in ACCEPTANCE.split("\n", 1)[0].split()[2:])],
+                           check=True, stdout=file)
+        coverage(folder, "uplinks", "class:compute", "--since", "2026-01-01", "--until", "2027-01-01", "--plan",
+                 f"{folder}/plan.net", "--html", f"{folder}/acceptance.html")
         browse(f"{folder}/acceptance.html", "acceptance", ACCEPTANCE_SIZE)
 
 

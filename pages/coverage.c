@@ -146,13 +146,32 @@ bool coverage_link_has_problem(const struct coverage_report *report, uint32_t po
 	       link_is_degraded(report->moment->shape, port);
 }
 
+/* Is a finding about a port that is not cabled as planned, such as one on the leaf of another rail? */
+static bool is_of_plan(const struct coverage_report *report, const struct finding *finding)
+{
+	const struct plan_diff *diff = report->plan_diff;
+	uint64_t guid;
+	uint8_t num;
+
+	for (unsigned end = 0; finding_end(finding, report->moment->fabric, end, &guid, &num); end++) {
+		uint32_t port = guid && num ? fabric_find_port(report->moment->fabric, guid, num) : FABRIC_NONE;
+
+		for (size_t i = 0; port != FABRIC_NONE && i < diff->count; i++)
+			for (uint32_t j = 0; j < diff->list[i].port_count; j++)
+				if (diff->ports[diff->list[i].first_port + j] == port)
+					return true;
+	}
+	return false;
+}
+
 bool coverage_finding_is_other(const struct coverage_report *report, const struct health_row *row)
 {
 	const struct finding *finding = &row->row.finding;
 	uint32_t port = finding->port ? fabric_find_port(report->moment->fabric, finding->node_guid, finding->port) :
 					FABRIC_NONE;
 
-	if (!health_counts(row) || finding->severity < FINDING_WARNING)
+	if (!health_counts(row) || finding->severity < FINDING_WARNING ||
+	    (report->plan_diff && (finding->kind == FINDING_PLAN_DIFFERS || is_of_plan(report, finding))))
 		return false;
 	return port == FABRIC_NONE || !coverage_is_judged(report, port) || !coverage_link_has_problem(report, port);
 }

@@ -105,8 +105,12 @@ static void add_verdict(const struct coverage_report *report, struct page *page)
 	char at[WHEN_SIZE];
 	const char *sentence = coverage_sentence(report, page);
 
-	page_add(page, &(struct page_section){
-		.kind = PAGE_NOTE, .in = PAGE_TEXT, .note = sentence });
+	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT, .note = sentence });
+	if (report->points)
+		page_add_note(page, PAGE_TEXT, false, "not accepted: %zu point%s to resolve", report->points,
+			      text_plural(report->points));
+	else
+		page_add_note(page, PAGE_TEXT, false, "accepted");
 	page_add(page, &(struct page_section){
 		.kind = PAGE_VERDICT, .in = PAGE_HTML, .state = report->points ? PAGE_CRITICAL : PAGE_GOOD,
 		.verdict = {
@@ -243,7 +247,8 @@ static void add_plan(const struct coverage_report *report, struct page *page)
 				     &diff->list[i]);
 		list[i] = (struct page_sign){ .state = PAGE_CRITICAL, .text = page_keep(page, &text) };
 	}
-	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_TEXT, .title = "Differences from the plan",
+	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_TEXT,
+					       .title = "Differences from the plan",
 					       .signs = { list, list ? diff->count : 0 } });
 	page_add(page, &(struct page_section){ .kind = PAGE_CARD, .title = "Differences from the plan" });
 	page_add(page, &(struct page_section){ .kind = PAGE_SIGNS, .in = PAGE_HTML,

@@ -8,10 +8,14 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/when.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/moment_options.h"
+#include "cli/lib/settings.h"
 #include "fabric/fabric.h"
+#include "fabric/plan.h"
+#include "fabric/plan_diff.h"
 #include "facts/moment.h"
 #include "pages/coverage.h"
 #include "storage/reader.h"
@@ -25,7 +29,11 @@ struct coverage_command {
 	struct coverage_pairs pairs;
 	bool wants_pairs;
 	const char *html;
-	struct option_list hosts;
+	struct option_list hosts, plan_files;
+	struct settings settings; /* with the files of the plan */
+	struct plan plan;
+	struct plan_ports plan_ports;
+	struct plan_diff plan_diff;
 };
 
 /* "80%", "80". */
@@ -63,6 +71,8 @@ static int check(const struct command *command, const struct coverage_command *o
 	if (!of->wants_pairs && (pairs->hostfile || pairs->round || pairs->rail || of->hosts.count))
 		return options_usage_error(command, err, "--%s requires --pairs", pairs->hostfile ? "hostfile" :
 					   pairs->round ? "round" : pairs->rail ? "rail" : "hosts");
+	if (of->wants_pairs && of->plan_files.count)
+		return options_usage_error(command, err, "--plan and --pairs are mutually exclusive");
 	if (of->wants_pairs && of->html)
 		return options_usage_error(command, err, "--html and --pairs are mutually exclusive");
 	if (pairs->hostfile && !pairs->round)
@@ -84,6 +94,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 			 "rate of each link (1e-15 at 400 Gb/s: 125m)"),
 		OPT_FLAG("all", 'a', &ret->report.all, "all rows of each table; --pairs: for all links"),
 		OPT_TEXT("html", 0, "FILE", &ret->html, "write the acceptance page as HTML to FILE (- is stdout)"),
+		OPT_LIST("plan", 0, "FILE", &ret->plan_files, "compare the cabling with a plan (that of the settings)"),
 		OPT_FLAG("pairs", 0, &ret->wants_pairs, "list rounds of host pairs that load the rest"),
 		OPT_LIST("hosts", 0, "LIST", &ret->hosts, "--pairs: only these hosts, such as node[001-064] or @FILE "
 			 "(all compute hosts)"),
@@ -109,6 +120,31 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	return code;
 }
 
+/* The plan of the options, or else of the settings, if there is one. */
+static int compare_plan(struct coverage_command *of, struct error *err)
+{
+	size_t count = of->plan_files.count;
+	int code = settings_load(NULL, &of->settings, err);
+
+	for (size_t i = 0; code == 0 && i < (count ? count : of->settings.plan_file_count); i++)
+		code = plan_read_file(&of->plan, count ? of->plan_files.items[i] : of->settings.plan_files[i], err);
+	if (code < 0 || !of->plan.file_count)
+		return code;
+	code = plan_resolve(&of->plan, of->report.moment->shape, &of->plan_ports, err);
+	if (code == 0)
+		code = plan_compare(&of->plan, &of->plan_ports, of->report.moment->shape, &of->plan_diff, err);
+	if (code < 0)
+		return code;
+	of->report.plan = &of->plan;
+	of->report.plan_ports = &of->plan_ports;
+	of->report.plan_diff = &of->plan_diff;
+	count = of->plan.problem_count + of->plan_ports.problem_count;
+	if (count)
+		log_warning("the plan has %zu problem%s, and %zu of its links are not judged: 'ibwire topology check' "
+			    "lists them", count, text_plural(count), of->plan_diff.not_judged);
+	return 0;
+}
+
 static int show(const struct command *command, struct coverage_command *of, struct error *err)
 {
 	const struct options *options = &of->options;
@@ -123,6 +159,8 @@ static int show(const struct command *command, struct coverage_command *of, stru
 		code = options_usage_error(command, err, "--since must be before the end of the window");
 	if (code == 0)
 		code = coverage_read(report, since_us, until_us, err);
+	if (code == 0 && !of->wants_pairs)
+		code = compare_plan(of, err);
 	if (code < 0)
 		return code;
 	coverage_count(report);
@@ -162,6 +200,10 @@ int coverage_run(const struct command *command, int argc, char **argv, struct er
 			selection_done(&of.report.selection);
 		}
 		coverage_report_done(&of.report);
+		plan_diff_done(&of.plan_diff);
+		plan_ports_done(&of.plan_ports);
+		plan_done(&of.plan);
+		settings_done(&of.settings);
 		moment_done(&moment);
 	}
 	host_set_done(&of.pairs.hosts);

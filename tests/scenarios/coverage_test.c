@@ -18,6 +18,9 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
+#include "fabric/fabric.h"
+#include "fabric/netfile.h"
+#include "sim/net_shape.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/record.h"
 
@@ -145,6 +148,30 @@ static json_t *json_of(const char *line)
 
 #define SUBJECTS "|uplinks|class:compute"
 
+/* The plan: the fabric of the shape without a fault, as a dump. */
+static void write_plan(const char *to)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
+	char words[128], *rest = words, *word;
+	struct text dump = { 0 };
+	struct fabric *fabric;
+
+	snprintf(words, sizeof(words), "%s speed=HDR", size->shape);
+	while ((word = strsep(&rest, " "))) {
+		char *value = strchr(word, '=');
+
+		if (value)
+			*value++ = '\0';
+		if (value)
+			assert_int_equal(net_shape_option(&shape, word, value, NULL), 0);
+	}
+	assert_int_equal(net_shape_build(&shape, &fabric, NULL), 0);
+	assert_int_equal(netfile_write(&dump, fabric), 0);
+	test_file_write(to, text_chars(&dump), dump.len);
+	text_done(&dump);
+	fabric_destroy(fabric);
+}
+
 /*
  * Jobs that send as the pairs of each round, one round after the other. Return: the number of rounds.
  * @ret_left:  directions that no pair loads, as where all routes cross a link with one lane
@@ -268,20 +295,21 @@ static unsigned count_of(const char *chars, const char *word)
 static void check_page(const struct plant *plant, const char *page)
 {
 	char *problems = part_of(page, ">Links with a problem<", "</section>");
-	char *findings = part_of(page, ">Open findings<", "</section>"), words[96];
+	char *plan = part_of(page, ">Differences from the plan<", "</section>"), words[96];
 
-	/* A row for each link, after one of titles; its other faults are findings. */
+	/* A row for each link, after one of titles; swapped and slow cables are differences from the plan. */
+	assert_int_equal(count_of(plan, "<li"), plant->by_kind[FAULT_SWAP] + plant->by_kind[FAULT_LANE]);
 	assert_int_equal(count_of(problems, "<tr"), 1 + plant->by_kind[FAULT_ERRORS] + plant->by_kind[FAULT_LANE]);
 	for (unsigned i = 0; i < plant->count; i++) {
 		const struct fault *fault = &plant->faults[i];
 
 		snprintf(words, sizeof(words), fault->kind == FAULT_SWAP ? "%s" : ">%s<", fault->place);
-		if (!strstr(fault->kind == FAULT_SWAP ? findings : problems, words))
-			fail_msg("%s is not named", fault->place);
+		if (!strstr(fault->kind == FAULT_SWAP ? plan : problems, words))
+			fail_msg("%s is not named in %s", fault->place, fault->kind == FAULT_SWAP ? plan : problems);
 	}
 	assert_non_null(strstr(page, "not accepted"));
 	free(problems);
-	free(findings);
+	free(plan);
 }
 
 static void planted_faults_are_named_and_no_others(void **state)
@@ -290,7 +318,7 @@ static void planted_faults_are_named_and_no_others(void **state)
 	struct plant plant;
 	char line[256], since[WHEN_SIZE], *page;
 	struct error err = { 0 };
-	json_t *coverage, *left;
+	json_t *coverage, *left, *summary;
 	int64_t length_s;
 	unsigned rounds;
 
@@ -300,16 +328,18 @@ static void planted_faults_are_named_and_no_others(void **state)
 	rounds = plan_jobs(&jobs, &left);
 	length_s = BEGIN_S + rounds * ROUND_S + size->clean_s + 300;
 	record(&plant, text_chars(&jobs), length_s);
-	snprintf(line, sizeof(line), "coverage" SUBJECTS "|--load-time|%ds|--clean|%us|--since|%s", LOAD_S,
-		 size->clean_s, when_format_utc(END_US - length_s * US_PER_S, since));
+	write_plan("plan.net");
+	snprintf(line, sizeof(line), "coverage" SUBJECTS "|--load-time|%ds|--clean|%us|--plan|plan.net|--since|%s",
+		 LOAD_S, size->clean_s, when_format_utc(END_US - length_s * US_PER_S, since));
 	strncat(line, "|--format|json", sizeof(line) - strlen(line) - 1);
 	coverage = json_of(line);
 	check_directions(&plant, coverage, left);
-	/* Each fault is a point; a swap is two miswired ports. */
-	assert_int_equal(integer_of(json_object_get(coverage, "summary"), "points"),
-			 count_links(json_object_get(coverage, "directions")) +
-			 integer_of(json_object_get(coverage, "summary"), "other_findings"));
-	assert_true(integer_of(json_object_get(coverage, "summary"), "other_findings") >= plant.by_kind[FAULT_SWAP]);
+	/* Each fault is a point, also if the plan has it, too, and each link that no pair can load. */
+	summary = json_object_get(coverage, "summary");
+	assert_int_equal(integer_of(summary, "plan_differences"), plant.by_kind[FAULT_SWAP] + plant.by_kind[FAULT_LANE]);
+	assert_int_equal(integer_of(summary, "other_findings"), 0);
+	assert_int_equal(integer_of(summary, "points"),
+			 count_links(json_object_get(coverage, "directions")) + plant.by_kind[FAULT_SWAP]);
 	line[strlen(line) - strlen("--format|json")] = '\0';
 	strncat(line, "--html|-", sizeof(line) - strlen(line) - 1);
 	assert_int_equal(run(line, &page, &err), 1);
