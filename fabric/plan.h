@@ -36,6 +36,8 @@ struct plan_link {
 	uint8_t width;           /* enum link_width; 0: none given */
 	uint8_t speed;           /* enum link_speed; LINK_SPEED_NONE: none given */
 	uint32_t file, line;     /* index into files; from 1, 0: not known */
+	/* From a line with a problem: an end may be missing (""), and the other one may be without its port. */
+	bool damaged;
 };
 
 /* A line that is not judged, and why. */
@@ -52,6 +54,7 @@ struct plan {
 	size_t file_count;
 	struct plan_problem *problems; /* of reading: torn lines, no such column */
 	size_t problem_count, problem_capacity;
+	bool incomplete;         /* a file ends in a line: links are missing */
 	void *memory;            /* private */
 };
 
@@ -63,8 +66,8 @@ const char *plan_form_name(enum plan_form form);
  * @name:   of the file, for messages
  * @chars, @len:  its bytes (text_read_bytes()): UTF-8 or UTF-16, with or without a byte order mark
  *
- * Lines that cannot be read are problems, and the others are links. A link that another line or file names, too,
- * is one link.
+ * Lines that cannot be read are problems, and the others are links. A line of which an end can be read is both, so
+ * that nobody takes its cable for one that is not planned. A link that another line or file names, too, is one link.
  * Return: 0; ERR_IO: no form of a plan, or no link in it; ERR_NOMEM. After an error the plan is as before.
  */
 int plan_read(struct plan *plan, const char *name, const char *chars, size_t len, struct error *err);

@@ -32,6 +32,9 @@ struct plan_reader {
 	bool failed;       /* no memory */
 };
 
+/* The problem of a line at which a file ends, whose plan is incomplete. */
+#define PLAN_TORN "the file ends in this line: cables that the plan does not have are not judged"
+
 /*
  * plan_add_problem - @fmt: one line; what is not printable in it is escaped
  * plan_add_link - @link: copied with its strings, of which those of the ends are sanitised

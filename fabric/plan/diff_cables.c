@@ -141,13 +141,13 @@ static unsigned planned_kinds(const struct plan_work *work)
 	return kinds;
 }
 
-/* Is a link that no plan has a difference? A plan of a part of the fabric does not judge the rest. */
+/* Is a link that no plan has a difference? A plan of a part of the fabric, or a torn one, does not judge the rest. */
 static bool is_extra(const struct plan_work *work, unsigned kinds, uint32_t port, uint32_t peer)
 {
 	uint32_t ends[2] = { work->actual[port], work->actual[peer] };
 	bool named = false;
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2 && !work->plan->incomplete; i++) {
 		const struct port *end = &work->fabric->ports[ends[i]];
 
 		if (work->claimed[i ? peer : port] || work->shape->nodes[end->node].class == CLASS_AGGREGATION)

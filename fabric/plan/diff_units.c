@@ -378,7 +378,7 @@ static size_t find_halves(const struct plan_work *work, struct half *list)
 	size_t count = 0, unknown = 0;
 
 	for (uint32_t i = 0; i < work->plan->link_count; i++)
-		for (unsigned end = 0; end < 2; end++) {
+		for (unsigned end = 0; end < 2 && !work->plan->links[i].damaged; end++) {
 			const struct plan_place *place = &work->places->links[i];
 			const char *device = work->plan->links[i].ends[end].device;
 			bool known = place->node[end] != FABRIC_NONE;

@@ -86,6 +86,7 @@ static void add_notes(struct plan_reader *reader, const struct netfile_notes *no
 	of_plan.peers_one_sided = of_plan.rates_unknown = of_plan.ends_unknown = of_plan.ends_differ =
 		(struct unread){ 0 };
 	netfile_describe(&of_plan, add_note, reader);
+	reader->plan.incomplete |= notes->unfinished;
 }
 
 static void add_port(struct plan_reader *reader, const struct fabric *fabric, uint32_t at, const uint32_t *lines)

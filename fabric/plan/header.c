@@ -158,7 +158,7 @@ static bool read_title(const char *cell, struct column *ret)
 {
 	struct column column = { .titled = *cell };
 	const char *at = cell;
-	bool end = false;
+	bool end = false, letter = false;
 	size_t len, count = 0;
 
 	/* Longer ones are prose. */
@@ -177,6 +177,7 @@ static bool read_title(const char *cell, struct column *ret)
 				end = true;
 			} else if (word->side) {
 				column.side = word->side;
+				letter = len == 1;
 				column.numbered = isdigit((unsigned char)*at);
 			}
 			if (word->class)
@@ -199,7 +200,7 @@ static bool read_title(const char *cell, struct column *ret)
 	if (end && !column.side)
 		column.side = SIDE_B;
 	/* "From", "Peer", "A-end", "Name" are devices; "#" is nothing. */
-	if (column.kind == KIND_NONE && count && (column.side || strcasestr(cell, "name")))
+	if (column.kind == KIND_NONE && ((column.side && !(letter && count == 1)) || strcasestr(cell, "name")))
 		column.kind = KIND_DEVICE;
 	/* "Device Type", "Node Width" and the like do not describe the link. */
 	if ((column.kind == KIND_TYPE || column.kind == KIND_STATE) &&

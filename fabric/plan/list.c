@@ -186,7 +186,31 @@ static const char *separator_name(char separator)
 	return separator == '\t' ? "tabs" : separator == ';' ? "';'" : separator == ',' ? "','" : "'|'";
 }
 
-/* Rows that are too short: torn, of another separator, or a title between the rows. Return: whether it is one. */
+/* Take the only cell of a row apart at another separator. */
+static bool split_again(struct list *list, char separator)
+{
+	struct cells cells = { .at = list->cells.cells[0], .separator = separator };
+	bool same = cells_next(&cells) && cells.count == list->header.columns;
+
+	if (same) {
+		cells.at = list->cells.at;
+		cells.line = list->cells.line;
+		cells.next_line = list->cells.next_line;
+		cells.torn = list->cells.torn;
+		/* Its text was that of the old row. */
+		cells.separator = list->cells.separator;
+		cells_done(&list->cells);
+		list->cells = cells;
+	} else {
+		cells_done(&cells);
+	}
+	return same;
+}
+
+/*
+ * Rows that are too short: torn, of another separator, or a title between the rows.
+ * Return: whether it has a problem; what it still has of a link may be taken.
+ */
 static bool report_short_row(struct list *list)
 {
 	const struct header *header = &list->header;
@@ -194,7 +218,10 @@ static bool report_short_row(struct list *list)
 	char other;
 
 	if (list->cells.torn && list->cells.count < header->columns) {
-		plan_add_problem(list->reader, list->cells.line, "the file ends in this line, which is torn");
+		plan_add_problem(list->reader, list->cells.line, PLAN_TORN);
+		list->reader->plan.incomplete = true;
+		/* "Port 1" may have been "Port 12". */
+		list->cells.cells[list->cells.count - 1] = "";
 		return true;
 	}
 	if (!is_short_of(list, &header->ends[0]) && !is_short_of(list, &header->ends[1]))
@@ -202,13 +229,16 @@ static bool report_short_row(struct list *list)
 	other = find_other_separator(list);
 	for (size_t i = 0; i < list->cells.count; i++)
 		filled += !!*list->cells.cells[i];
-	if (other)
+	if (other) {
 		plan_add_problem(list->reader, list->cells.line, "cells are separated by %s, those of the header by %s",
 				 separator_name(other), separator_name(list->cells.separator));
-	else if (filled > 1)
+		if (!split_again(list, other))
+			list->cells.cells[0] = "";
+	} else if (filled > 1) {
 		plan_add_problem(list->reader, list->cells.line, "%zu cells of the %zu that the header has",
 				 list->cells.count, header->columns);
-	return true;
+	}
+	return other || filled > 1;
 }
 
 /* Take an end from the row. Cells that are empty because of a merged cell above are filled in. */
@@ -283,18 +313,19 @@ static void take_cable(struct list *list, char ret[512])
 	}
 }
 
-static void take_row(struct list *list)
+/* @damaged: the row has a problem, which was reported. */
+static void take_row(struct list *list, bool damaged)
 {
 	const char *type = column(list, list->header.type);
 	char places[2][400], ports[2][512], cable[512];
-	struct plan_link link = { .line = (uint32_t)list->cells.line, .cable = cable };
+	struct plan_link link = { .line = (uint32_t)list->cells.line, .cable = cable, .damaged = damaged };
 	bool given[2];
 
 	for (int i = 0; i < 2; i++) {
 		take_end(list, i, &link.ends[i], places[i], ports[i]);
 		given[i] = *link.ends[i].device || *link.ends[i].port;
 	}
-	if ((!given[0] && !given[1]) || is_free(list, &link.ends[0]) || is_free(list, &link.ends[1]))
+	if (!damaged && ((!given[0] && !given[1]) || is_free(list, &link.ends[0]) || is_free(list, &link.ends[1])))
 		return;
 	/* Most rows have the type of the row above. */
 	if (strcmp(type, list->type)) {
@@ -305,7 +336,7 @@ static void take_row(struct list *list)
 		remark(list, &list->types, &list->type_count, &list->type_capacity, type);
 		return;
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && !damaged; i++) {
 		/* Titles of sections are alone in their row. */
 		if (!given[i] && !*link.ends[1 - i].port && !*column(list, list->header.speed))
 			return;
@@ -314,9 +345,10 @@ static void take_row(struct list *list)
 		plan_add_problem(list->reader, list->cells.line, "%s: '%s' has no other end",
 				 i ? "no device at the second end" : "no device at the first end",
 				 *link.ends[1 - i].device ? link.ends[1 - i].device : link.ends[1 - i].port);
-		return;
+		link.damaged = true;
 	}
-	take_rate(list, &link);
+	if (!link.damaged)
+		take_rate(list, &link);
 	take_cable(list, cable);
 	plan_add_link(list->reader, &link);
 }
@@ -362,6 +394,8 @@ static bool take_header(struct list *list)
 
 static void read_rows(struct list *list)
 {
+	bool damaged;
+
 	while (!list->reader->failed && cells_next(&list->cells)) {
 		if (is_blank(&list->cells)) {
 			memset(list->above, 0, sizeof(list->above));
@@ -369,12 +403,12 @@ static void read_rows(struct list *list)
 		}
 		if (take_header(list) || is_comment(&list->cells))
 			continue;
-		if (list->cells.unclosed) {
+		if (list->cells.unclosed)
 			plan_add_problem(list->reader, list->cells.line, "a quote is not closed");
-			continue;
-		}
-		if (!report_short_row(list))
-			take_row(list);
+		damaged = list->cells.unclosed || report_short_row(list);
+		/* A title between the rows has no end. */
+		if (damaged || !(is_short_of(list, &list->header.ends[0]) || is_short_of(list, &list->header.ends[1])))
+			take_row(list, damaged);
 	}
 }
 

@@ -207,7 +207,7 @@ static int find_link(struct plan_memory *memory, const struct plan *plan, const 
 
 	/* After an error there are entries of links that were not added. */
 	for (; map_get(&memory->links, key, ret); key++)
-		if (*ret < plan->link_count && same_link(&plan->links[*ret], link))
+		if (*ret < plan->link_count && !plan->links[*ret].damaged && same_link(&plan->links[*ret], link))
 			return 0;
 	*ret = next;
 	return map_put(&memory->links, key, next);
@@ -267,6 +267,10 @@ static int merge(struct plan *plan, struct plan_memory *memory, struct plan_read
 		uint32_t at;
 
 		link->file = file;
+		if (link->damaged) {
+			plan->links[plan->link_count++] = *link;
+			continue;
+		}
 		code = find_link(memory, plan, link, (uint32_t)plan->link_count, &at);
 		if (code < 0)
 			break;
@@ -291,6 +295,7 @@ static int merge(struct plan *plan, struct plan_memory *memory, struct plan_read
 		fresh->problems[i].file = file;
 		plan->problems[plan->problem_count++] = fresh->problems[i];
 	}
+	plan->incomplete |= fresh->incomplete;
 	return 0;
 }
 
@@ -360,6 +365,14 @@ static int read_form(struct plan_reader *reader, enum plan_form *ret_form, struc
 	return plan_read_list(reader, ret_form, err);
 }
 
+static bool has_link(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->link_count; i++)
+		if (!plan->links[i].damaged)
+			return true;
+	return false;
+}
+
 /* A file without a link: the first problem explains it. */
 static int no_link(const struct plan_reader *reader, struct error *err)
 {
@@ -387,7 +400,7 @@ int plan_read(struct plan *plan, const char *name, const char *chars, size_t len
 	code = text_failed(&text) ? ERR_NOMEM : read_form(&reader, &form, &why);
 	if (code == 0 && reader.failed)
 		code = ERR_NOMEM;
-	if (code == 0 && !reader.plan.link_count)
+	if (code == 0 && !has_link(&reader.plan))
 		code = no_link(&reader, &why);
 	if (code == 0)
 		code = append(plan, &reader, name, form);

@@ -601,6 +601,15 @@ TEST(columns_are_found_by_their_titles)
 
 /* --- damage --- */
 
+static size_t count_links(const struct plan *plan, bool damaged)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->link_count; i++)
+		count += plan->links[i].damaged == damaged;
+	return count;
+}
+
 #define HEAD "StartDevice,StartPort,EndDevice,EndPort,LinkType\n"
 #define ROW "l1,21,s1,1,Data\n"
 
@@ -609,25 +618,31 @@ TEST(a_damaged_line_is_named_and_the_others_are_read)
 	static const struct {
 		const char *text;
 		size_t links;
+		const char *rest; /* what is known of the damaged link: "DEVICE|PORT-DEVICE|PORT" */
 		uint32_t line;
 		const char *problem;
 	} cases[] = {
-		{ HEAD ROW "l1,22,s1", 1, 3, "the file ends in this line, which is torn" },
-		{ HEAD ROW "l1,22\n", 1, 3, "2 cells of the 5 that the header has" },
-		{ HEAD "l1;22;s1;2;Data\n" ROW, 1, 2, "cells are separated by ';', those of the header by ','" },
-		{ HEAD ROW "l1,22,,,Data\n", 1, 3, "no device at the second end: 'l1' has no other end" },
-		{ HEAD ROW "\"l1,22,s1,2,Data\n" "l1,23,s1,3,Data\n", 2, 3, "a quote is not closed" },
-		{ HEAD ROW "l1,22,s1,\"2\"x,Data\nl1,23,s1,3,Data\n", 2, 3, "a quote is not closed" },
-		{ HEAD ROW "l1,22,h1,eth0,Ethernet\nl1,23,h1,eth1,Ethernet\n", 1, 3,
+		{ HEAD ROW "l1,22,s1", 1, "l1|22-|", 3, PLAN_TORN },
+		{ HEAD ROW "l1,22,s1,1", 1, "l1|22-s1|", 3, PLAN_TORN },
+		{ HEAD ROW "l1,22\n", 1, "l1|22-|", 3, "2 cells of the 5 that the header has" },
+		{ HEAD "l1;22;s1;2;Data\n" ROW, 1, "l1|22-s1|2", 2,
+		  "cells are separated by ';', those of the header by ','" },
+		{ HEAD "l1;22;s1;2\n" ROW, 1, "|-|", 2, "cells are separated by ';', those of the header by ','" },
+		{ HEAD ROW "l1,22,,,Data\n", 1, "l1|22-|", 3, "no device at the second end: 'l1' has no other end" },
+		{ HEAD ROW "\"l1,22,s1,2,Data\n" "l1,23,s1,3,Data\n", 2, "\"l1|22-s1|2", 3, "a quote is not closed" },
+		{ HEAD ROW "l1,22,s1,\"2\"x,Data\nl1,23,s1,3,Data\n", 2, "l1|22-s1|\"2\"x", 3,
+		  "a quote is not closed" },
+		{ HEAD ROW "l1,22,h1,eth0,Ethernet\nl1,23,h1,eth1,Ethernet\n", 1, NULL, 3,
 		  "2 links of type 'Ethernet': not of this fabric" },
-		{ "StartDevice,StartPort,EndDevice,EndPort,Speed\nl1,21,s1,1,fast\n", 1, 2,
+		{ "StartDevice,StartPort,EndDevice,EndPort,Speed\nl1,21,s1,1,fast\n", 1, NULL, 2,
 		  "'fast' is no speed (1 link): speed not judged" },
-		{ "StartDevice,StartPort,EndDevice,EndPort,Speed\nl1,21,s1,1,HDR\nS1,1,L1,21,EDR\n", 1, 3,
+		{ "StartDevice,StartPort,EndDevice,EndPort,Speed\nl1,21,s1,1,HDR\nS1,1,L1,21,EDR\n", 1, NULL, 3,
 		  "another speed or width than in line 2: that counts" },
-		{ "T l1\n P1 -> T s1 P1\n P2 -> T\n P3 -> T s1 P3\n", 2, 3, "neither a system nor one of its ports" },
-		{ "T l1\n P1 -> T s1 P1\n\n P2 -> T s1 P2\n P3 -> T s1 P3\n\nT l2\n P9 -> T s1 P9\n", 2, 4,
-		  "this and 1 more ports have no line of their system above" },
-		{ "T l1\n P1 -> T s1 P1\n P2 -> T s1 P1", 1, 3, "the file ends in this line, which may be torn" },
+		{ "T l1\n P1 -> T s1 P1\n P2 -> T\n P3 -> T s1 P3\n", 2, "l1|P2-|", 3,
+		  "neither a system nor one of its ports" },
+		{ "T l1\n P1 -> T s1 P1\n\n P2 -> T s1 P2\n\nT l2\n P9 -> T s1 P9\n", 2, "|P2-s1|P2", 4,
+		  "a port without a line of its system above" },
+		{ "T l1\n P1 -> T s1 P1\n P2 -> T s1 P1", 1, "l1|P2-|", 3, PLAN_TORN },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -638,7 +653,19 @@ TEST(a_damaged_line_is_named_and_the_others_are_read)
 			fail_msg("%s%zu problems", cases[i].text, plan.problem_count);
 		assert_string_equal(plan.problems[0].text, cases[i].problem);
 		assert_int_equal(plan.problems[0].line, cases[i].line);
-		assert_int_equal(plan.link_count, cases[i].links);
+		assert_int_equal(count_links(&plan, false), cases[i].links);
+		assert_int_equal(count_links(&plan, true), !!cases[i].rest);
+		assert_int_equal(plan.incomplete, !strcmp(cases[i].problem, PLAN_TORN));
+		for (size_t k = 0; k < plan.link_count; k++) {
+			const struct plan_end *ends = plan.links[k].ends;
+			char rest[TEXT_MAX];
+
+			if (!plan.links[k].damaged)
+				continue;
+			snprintf(rest, sizeof(rest), "%s|%s-%s|%s", ends[0].device, ends[0].port, ends[1].device,
+				 ends[1].port);
+			assert_string_equal(rest, cases[i].rest);
+		}
 		plan_done(&plan);
 	}
 }
@@ -656,6 +683,9 @@ TEST(a_file_that_is_no_plan_is_an_error_and_the_plan_is_as_before)
 		{ "hello, world\nno, plan\n", 22,
 		  "f: it is no plan: none of its first lines names the columns of both ends, as "
 		  "'StartDevice,StartPort,EndDevice,EndPort' does" },
+		{ "A,B\n1,2\n", 8,
+		  "f: it is no plan: none of its first lines names the columns of both ends, as "
+		  "'StartDevice,StartPort,EndDevice,EndPort' does" },
 		{ HEAD, sizeof(HEAD) - 1, "f: there is no link in it" },
 		{ HEAD "l1,2\n", sizeof(HEAD "l1,2\n") - 1,
 		  "f: there is no link in it: line 2: 2 cells of the 5 that the header has" },
@@ -668,7 +698,7 @@ TEST(a_file_that_is_no_plan_is_an_error_and_the_plan_is_as_before)
 
 		assert_int_equal(plan_read(&plan, "f", cases[i].bytes, cases[i].len, &err), ERR_IO);
 		assert_string_equal(err.text, cases[i].error);
-		assert_int_equal(plan.link_count, 1);
+		assert_int_equal(plan.link_count, 2);
 		assert_int_equal(plan.problem_count, 1);
 		assert_int_equal(plan.file_count, 1);
 	}
@@ -714,7 +744,7 @@ TEST(damage_of_a_line_costs_that_line)
 		damaged = damage_line(text_chars(&text), line, damage, at, &now);
 		load(&plan, damaged);
 		/* A quote that is not closed may end at the next quote, in the line below. */
-		assert_in_range(plan.link_count, 29, 30);
+		assert_in_range(count_links(&plan, false), 29, 30);
 		free(damaged);
 		free(now);
 		plan_done(&plan);

@@ -18,6 +18,7 @@
 #include "fabric/netfile.h"
 #include "fabric/plan.h"
 #include "fabric/plan/port_text.h"
+#include "fabric/plan_diff.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
@@ -360,6 +361,7 @@ static struct fabric *small(void)
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned clone = 0; clone < 2; clone++)
 			add(fabric, NODE_CA, 4123, 1, 0x80 + clone, "gpu mlx5_%u", k);
+	net_links(fabric, 3, 13, 2);
 	return fabric;
 }
 
@@ -408,7 +410,7 @@ TEST(what_is_not_found_is_named_with_the_reason)
 		{ "node0007", "mlx5_0 Port 2", "node0007, mlx5_0 Port 2: node0007 mlx5_0 has no port 2 (it has 1)" },
 		{ "node0007 mlx5_0", "mlx5_1",
 		  "node0007 mlx5_0, mlx5_1: the HCA node0007 mlx5_0 is not mlx5_1" },
-		{ "oss1", "", "oss1: oss1 mlx4_0 has 2 ports: give one" },
+		{ "oss1", "", "oss1: oss1 mlx4_0 has 2 cables: give its port" },
 		{ "oss1", "Blade 1_Port 1/2", "oss1, Blade 1_Port 1/2: oss1 mlx4_0 is an HCA" },
 	};
 	struct fabric *fabric = small();
@@ -474,6 +476,79 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 	assert_int_equal(ports.links[6].port[1], fabric->nodes[12].first_port);
 	plan_ports_done(&ports);
 	plan_done(&plan);
+	net_done(fabric, shape);
+}
+
+/* Of an HCA with two ports of which one has a cable, the name alone is that one. */
+TEST(an_hca_without_a_port_is_its_only_cable)
+{
+	static const char list[] = "StartDevice,StartPort,EndDevice,EndPort\nspine,1,oss,mlx4_0\nspine,2,idle,\n";
+	struct fabric *fabric = net_new();
+	struct plan plan = { 0 };
+	struct plan_ports ports;
+	struct error err = { 0 };
+	uint32_t hca, idle, sw = net_switch(fabric, "spine");
+	struct shape *shape;
+
+	hca = add(fabric, NODE_CA, 4103, 2, 1, "oss mlx4_0");
+	idle = add(fabric, NODE_CA, 4103, 2, 2, "idle mlx4_0");
+	net_links(fabric, sw, hca, 2);
+	/* Port 1 loses its cable. */
+	fabric->ports[fabric->ports[fabric->nodes[hca].first_port].peer].peer = FABRIC_NONE;
+	fabric->ports[fabric->nodes[hca].first_port].peer = FABRIC_NONE;
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(plan_read(&plan, "plan", list, sizeof(list) - 1, &err), 0);
+	ports = resolve(&plan, shape);
+	assert_int_equal(ports.problem_count, 0);
+	assert_int_equal(ports.links[0].port[1], fabric_node_port(fabric, hca, 2));
+	assert_int_equal(ports.links[1].port[1], fabric_node_port(fabric, idle, 1));
+	plan_ports_done(&ports);
+	plan_done(&plan);
+	net_done(fabric, shape);
+}
+
+/* A cable is no extra one because the line of the plan that has it is damaged. */
+TEST(a_damaged_line_claims_its_cable)
+{
+	static const char head[] = "StartDevice,StartPort,EndDevice,EndPort,LinkType\n", first[] = "l1,1,l2,1,Data\n";
+	static const struct {
+		const char *line;
+		size_t extra, not_judged;
+	} cases[] = {
+		{ "", 1, 0 },                 /* no line at all: it is one more cable */
+		{ "l1,2,l2\n", 0, 1 }, { "l1;2;l2;2;Data\n", 0, 0 }, { "\"l1,2,l2,2,Data\n", 0, 0 },
+		{ "l1,2,,,Data\n", 0, 1 }, { ",,l2,2,Data\n", 0, 1 }, { "l1,2,x9,2,Data\n", 0, 1 },
+		{ "l1,7,l2", 0, 1 },          /* torn: the line of the cable may be behind it */
+		{ "l1,7\n", 1, 1 },
+	};
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+
+	net_switch(fabric, "l1");
+	net_switch(fabric, "l2");
+	net_links(fabric, 0, 1, 2);
+	shape = net_shape(fabric, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct plan plan = { 0 };
+		struct plan_ports ports;
+		struct plan_diff diff;
+		struct text text = { 0 };
+		struct error err = { 0 };
+
+		text_appendf(&text, "%s%s%s", head, first, cases[i].line);
+		assert_int_equal(plan_read(&plan, "plan", text_chars(&text), text.len, &err), 0);
+		ports = resolve(&plan, shape);
+		assert_int_equal(plan_compare(&plan, &ports, shape, &diff, &err), 0);
+		if (diff.by_change[PLAN_EXTRA] != cases[i].extra || diff.not_judged != cases[i].not_judged)
+			fail_msg("%s: %zu extra, %zu not judged", cases[i].line, diff.by_change[PLAN_EXTRA],
+				 diff.not_judged);
+		assert_int_equal(diff.not_judged, ports.not_judged);
+		assert_int_equal(diff.count, cases[i].extra);
+		plan_diff_done(&diff);
+		plan_ports_done(&ports);
+		plan_done(&plan);
+		text_done(&text);
+	}
 	net_done(fabric, shape);
 }
 

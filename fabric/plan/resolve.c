@@ -338,11 +338,13 @@ static uint32_t find_device(const struct resolver *resolver, const struct shape_
 	return FABRIC_NONE;
 }
 
-/* The port of an HCA: by number, or the only one. */
+/* The port of an HCA: by number, the only one, or the only one that is cabled. */
 static uint32_t hca_port(const struct resolver *resolver, uint32_t node, const struct port_text *text,
 			 char why[MESSAGE_SIZE])
 {
 	const struct node *self = &resolver->fabric->nodes[node];
+	uint32_t port = self->first_port;
+	size_t cabled = 0;
 
 	if (text->module || text->cage || text->count > 1) {
 		snprintf(why, MESSAGE_SIZE, "%s is an HCA", shown(resolver, node));
@@ -350,9 +352,16 @@ static uint32_t hca_port(const struct resolver *resolver, uint32_t node, const s
 	}
 	if (text->count)
 		return by_number(resolver, node, text->numbers[0], why);
-	if (self->ports == 1)
-		return self->first_port;
-	snprintf(why, MESSAGE_SIZE, "%s has %u ports: give one", shown(resolver, node), self->port_count);
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
+		if (resolver->fabric->ports[i].peer == FABRIC_NONE)
+			continue;
+		port = i;
+		cabled++;
+	}
+	/* Of several ports without a cable any may be meant. */
+	if (self->ports && cabled <= 1)
+		return port;
+	snprintf(why, MESSAGE_SIZE, "%s has %zu cables: give its port", shown(resolver, node), cabled);
 	return FABRIC_NONE;
 }
 
@@ -551,6 +560,22 @@ static bool is_doubled(struct resolver *resolver, uint32_t at, struct plan_place
 	return doubled;
 }
 
+/* The end of a damaged line, as far as it is known. */
+static void resolve_rest(struct resolver *resolver, const struct plan_end *end, struct plan_place *place, int side)
+{
+	struct plan_name name = { .name = end->device };
+	char why[MESSAGE_SIZE];
+
+	place->node[side] = place->port[side] = FABRIC_NONE;
+	if (!*end->device)
+		return;
+	name_index_find(&resolver->index, end->device, &name.found);
+	place->port[side] = find_port(resolver, &name, end->port, &place->node[side], why);
+	/* Without a port an HCA is not surely the one that was meant. */
+	if (!*end->port)
+		place->port[side] = FABRIC_NONE;
+}
+
 static void resolve_link(struct resolver *resolver, uint32_t at)
 {
 	const struct plan_link *link = &resolver->plan->links[at];
@@ -558,10 +583,13 @@ static void resolve_link(struct resolver *resolver, uint32_t at)
 	bool loop;
 
 	for (int i = 0; i < 2; i++) {
-		struct plan_name *name = take_name(resolver, link, &link->ends[i]);
+		struct plan_name *name = link->damaged ? NULL : take_name(resolver, link, &link->ends[i]);
 		char why[MESSAGE_SIZE] = "";
 
-		place->node[i] = place->port[i] = FABRIC_NONE;
+		if (link->damaged)
+			resolve_rest(resolver, &link->ends[i], place, i);
+		else
+			place->node[i] = place->port[i] = FABRIC_NONE;
 		if (!name)
 			continue;
 		name->links++;

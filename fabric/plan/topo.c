@@ -176,10 +176,29 @@ static void take_port(struct topo *topo, const struct words *words)
 	if (!*topo->system) {
 		if (!topo->orphans++)
 			topo->orphan = topo->line;
-		return;
+		link.damaged = true;
 	}
 	take_arrow(words->text[1], &link);
 	plan_add_link(topo->reader, &link);
+}
+
+static void tear(struct topo *topo)
+{
+	plan_add_problem(topo->reader, topo->line, PLAN_TORN);
+	topo->reader->plan.incomplete = true;
+}
+
+/* What is left of the line of a port: its own end. */
+static void take_rest(struct topo *topo, const struct words *words)
+{
+	const struct plan_link link = {
+		.ends = { { .device = topo->system, .port = words->text[0], .place = "" },
+			  { .device = "", .port = "", .place = "" } },
+		.cable = "", .line = (uint32_t)topo->line, .damaged = true,
+	};
+
+	if (words->count >= 2 && is_arrow(words->text[1]))
+		plan_add_link(topo->reader, &link);
 }
 
 static void take_line(struct topo *topo, const struct words *words, bool torn)
@@ -192,10 +211,12 @@ static void take_line(struct topo *topo, const struct words *words, bool torn)
 		return;
 	if (is_port_line(words)) {
 		/* "P12" may have been "P123". */
-		if (torn)
-			plan_add_problem(topo->reader, topo->line, "the file ends in this line, which may be torn");
-		else
+		if (torn) {
+			tear(topo);
+			take_rest(topo, words);
+		} else {
 			take_port(topo, words);
+		}
 		return;
 	}
 	report_orphans(topo);
@@ -205,8 +226,11 @@ static void take_line(struct topo *topo, const struct words *words, bool torn)
 		snprintf(topo->system, sizeof(topo->system), "%s", words->text[1]);
 		return;
 	}
-	plan_add_problem(topo->reader, topo->line, torn ? "the file ends in this line, which is torn" :
-			 "neither a system nor one of its ports");
+	if (torn)
+		tear(topo);
+	else
+		plan_add_problem(topo->reader, topo->line, "neither a system nor one of its ports");
+	take_rest(topo, words);
 	if (!words->indented)
 		topo->system[0] = '\0';
 }
