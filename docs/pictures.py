@@ -220,11 +220,11 @@ def capture_report():
 
 ACCEPTANCE_SIZE = (1440, 1500)
 # Three hours of a burn-in: a cable with a bit error rate of 1e-13, one with one lane, two that are swapped.
-ACCEPTANCE = """shape rail units=2 hosts=16 rails=8 spines=8 speed=NDR
+ACCEPTANCE = """shape rail units=2 hosts=16 rails=8 spines=8 speed=HDR
 length {length}s
 {jobs}at 0 swap "node0007 mlx5_1" "node0007 mlx5_2"
 at 0 width leaf-u01-r3/19 1x
-at 1m errors leaf-u02-r5/22 symbol_errors=144
+at 1m errors leaf-u02-r5/22 symbol_errors=72
 """
 
 

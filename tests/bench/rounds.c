@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	static const struct { const char *name, *words[8]; } fabrics[] = {
 		{ "tree2_512", { "tree2", "leafs=32", "hosts=16", "spines=16" } },
 		{ "tree3_1024", { "tree3", "units=8", "leafs=8", "hosts=16", "spines=8", "cores=64" } },
-		{ "rail_1024", { "rail", "units=4" } },
+		{ "rail_1024", { "rail", "units=8", "hosts=16", "spines=8" } },
 		{ "rail_11264", { "rail", "units=22", "hosts=64", "spines=64" } },
 	};
 	int code = 0;

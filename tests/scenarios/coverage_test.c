@@ -336,7 +336,8 @@ static void planted_faults_are_named_and_no_others(void **state)
 	check_directions(&plant, coverage, left);
 	/* Each fault is a point, also if the plan has it, too, and each link that no pair can load. */
 	summary = json_object_get(coverage, "summary");
-	assert_int_equal(integer_of(summary, "plan_differences"), plant.by_kind[FAULT_SWAP] + plant.by_kind[FAULT_LANE]);
+	assert_int_equal(integer_of(summary, "plan_differences"),
+			 plant.by_kind[FAULT_SWAP] + plant.by_kind[FAULT_LANE]);
 	assert_int_equal(integer_of(summary, "other_findings"), 0);
 	assert_int_equal(integer_of(summary, "points"),
 			 count_links(json_object_get(coverage, "directions")) + plant.by_kind[FAULT_SWAP]);
