@@ -108,9 +108,10 @@ int coverage_read(struct coverage_report *report, int64_t since_us, int64_t unti
 	if (code == 0 && range.after >= range.until)
 		code = err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time "
 			       "range");
+	report->is_all_stored = range.since_us > since_us;
 	if (code == 0)
 		code = coverage_init(&report->coverage, report->moment->fabric, &report->limits,
-				     range.since_us > since_us ? range.since_us : since_us,
+				     report->is_all_stored ? range.since_us : since_us,
 				     report->moment->snapshot->sweep.interval_us, err);
 	if (code == 0)
 		code = read_history(report, &range, err);

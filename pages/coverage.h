@@ -34,6 +34,7 @@ struct coverage_report {
 	struct coverage coverage;
 	struct selection selection; /* of directions: what their sending or receiving ports are */
 	struct history_damage damage;
+	bool is_all_stored;        /* the window was to begin before the oldest stored sweep */
 	struct coverage_fec *fec;  /* by port */
 	struct health_rows rows;   /* open findings */
 	struct health_filter filter; /* that they were read with */

@@ -754,8 +754,9 @@ static void add_notes(const struct coverage_report *report, struct page *page)
 {
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 
-	page_add_note(page, PAGE_TEXT, true, "window: %s to %s", when_format_local(report->coverage.since_us, from),
-		      when_format_local(report->coverage.until_us, until));
+	page_add_note(page, PAGE_TEXT, true, "window: %s to %s%s", when_format_local(report->coverage.since_us, from),
+		      when_format_local(report->coverage.until_us, until),
+		      report->is_all_stored ? " (all that is stored)" : "");
 	if (report->covered < report->directions)
 		page_add_note(page, PAGE_TEXT, true,
 			      "'ibwire coverage --pairs' lists the host pairs that load the rest");

@@ -414,6 +414,34 @@ static void a_hostfile_has_senders_and_then_receivers(void **state)
 	use_database(NULL);
 }
 
+/* Of a fabric that changes at random: bit error rates are those of `ibwire ports` of the receiving ports. */
+static void bit_error_rates_are_those_of_ports(void **state)
+{
+	static const char *const keys[] = { "raw_ber", "effective_ber" };
+	json_t *coverage, *ports = run_json("ports|--details|--since|2000-01-01");
+	const json_t *row;
+	unsigned known = 0;
+	size_t i;
+
+	(void)state;
+	coverage = json_of("coverage|--since|2000-01-01|--format|json");
+	json_array_foreach(json_object_get(coverage, "directions"), i, row) {
+		const json_t *port = find_row(ports, guid_of(row, "peer_guid"), integer_of(row, "peer_port"));
+
+		assert_non_null(port);
+		for (unsigned j = 0; j < 2; j++) {
+			const json_t *own = json_object_get(row, keys[j]), *of_port = json_object_get(port, keys[j]);
+
+			assert_int_equal(json_is_null(own), json_is_null(of_port));
+			assert_true(json_number_value(own) == json_number_value(of_port));
+			known += !json_is_null(own);
+		}
+	}
+	assert_true(i > 10 && known > 0);
+	json_decref(coverage);
+	json_decref(ports);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +450,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bad_input_is_one_line, test_folder_make, test_folder_remove),
 		cmocka_unit_test_setup_teardown(a_hostfile_has_senders_and_then_receivers, test_folder_make,
 						test_folder_remove),
+		cmocka_unit_test_setup_teardown(bit_error_rates_are_those_of_ports, make_database, remove_database),
 	};
 
 	size = &sizes[getenv("IBWIRE_LONG") ? 1 : 0];
