@@ -85,13 +85,18 @@ static void append_verdict(struct printing *printing, const struct page_section 
 	const struct page_verdict *verdict = &section->verdict;
 	size_t most = verdict->text_most ? verdict->text_most - 1 : verdict->sign_count;
 	unsigned column = verdict->subject ? (unsigned)text_columns(verdict->subject) + 2 : 0;
+	struct text sentence = { 0 };
 
+	/* Not behind the escape sequence, which would count as a word. */
+	text_append_wrapped(&sentence, verdict->sentence, column, 4, printing->width);
 	color_on(printing, colors[section->state]);
 	if (verdict->subject) {
 		append_safe(printing, verdict->subject);
 		text_append(&printing->text, ": ");
 	}
-	text_append_wrapped(&printing->text, verdict->sentence, column, 4, printing->width);
+	text_append(&printing->text, text_chars(&sentence));
+	printing->text.failed |= text_failed(&sentence);
+	text_done(&sentence);
 	color_off(printing, colors[section->state]);
 	for (size_t i = 0; i < verdict->sign_count && i < most; i++) {
 		color_on(printing, colors[verdict->signs[i].state]);

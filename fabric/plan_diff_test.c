@@ -607,7 +607,7 @@ static double now_ms(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return 1e3 * (double)now.tv_sec + (double)now.tv_nsec / 1e6;
 }
 
@@ -652,7 +652,7 @@ static void run_cases(struct bed *bed, const char *what)
 		for (unsigned j = 0; j < bed->fault_count; j++)
 			by_change[bed->faults[j].change]++;
 	}
-	print_message("# %s: %u plans of %zu links with %lu faults, a comparison took at most %.1f ms\n", what, cases,
+	print_message("# %s: %u plans of %zu links with %lu faults, a comparison took at most %.1f ms of CPU\n", what, cases,
 		      bed->plan.link_count, faults, most_ms);
 	print_message("#");
 	for (int i = 0; i < PLAN_CHANGE_COUNT; i++)
@@ -740,6 +740,170 @@ TEST(every_fault_of_random_plans_is_named_in_a_published_fabric)
 	assert_int_equal(shape_create(fabric, NULL, &shape, NULL), 0);
 	bed = bed_create(fabric, shape);
 	run_cases(bed, "2,104 HCAs");
+	bed_done(bed);
+}
+
+/* --- any cables at all --- */
+
+/* Four leaves, four spines with two links to each, six hosts with an HCA on each leaf, and four hosts of one. */
+static struct bed *rails_bed(void)
+{
+	struct fabric *fabric = net_new();
+	uint32_t leaves[4], spine;
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 4; i++) {
+		leaves[i] = net_switch(fabric, "leaf%u", i);
+		net_hosts(fabric, "single", i, 1, leaves[i]);
+	}
+	for (unsigned i = 0; i < 6; i++)
+		for (unsigned j = 0; j < 4; j++)
+			net_link(fabric, net_hca(fabric, 0, "host%u mlx5_%u", i, j), leaves[j]);
+	for (unsigned i = 0; i < 4; i++) {
+		spine = net_switch(fabric, "spine%u", i);
+		for (unsigned j = 0; j < 4; j++)
+			net_links(fabric, leaves[j], spine, 2);
+	}
+	shape = net_shape(fabric, NULL);
+	return bed_create(fabric, shape);
+}
+
+static uint32_t any_port(struct bed *bed)
+{
+	uint32_t port;
+
+	do
+		port = below(bed, bed->fabric->port_count);
+	while (!bed->fabric->ports[port].num ||
+	       (bed->link[port] == FABRIC_NONE && bed->fabric->ports[port].peer == FABRIC_NONE && below(bed, 20)));
+	return port;
+}
+
+static void disturb(struct bed *bed)
+{
+	uint32_t a = any_port(bed), b = any_port(bed);
+
+	switch (below(bed, 8)) {
+	case 0:
+		if (bed->fabric->ports[a].peer != FABRIC_NONE)
+			unplug(bed->fabric, a);
+		break;
+	case 1:
+		if (a != b && bed->fabric->ports[a].peer == FABRIC_NONE && bed->fabric->ports[b].peer == FABRIC_NONE)
+			plug(bed->fabric, a, b);
+		break;
+	case 2:
+		if (is_switch(bed, a) == is_switch(bed, b) && unit_of(bed, a) != unit_of(bed, b))
+			exchange_units(bed, unit_of(bed, a), unit_of(bed, b));
+		break;
+	case 3:
+		FOR_PORTS(bed, unit_of(bed, a), port)
+			if (bed->fabric->ports[port].peer != FABRIC_NONE && !below(bed, 10))
+				unplug(bed->fabric, port);
+		break;
+	default:
+		if (a != b)
+			exchange_ends(bed->fabric, a, b);
+		break;
+	}
+}
+
+/* Units that are in the place of others, each with the one whose place it is. */
+struct returns {
+	uint32_t place[64], unit[64];
+	unsigned count;
+};
+
+static void add_return(struct returns *returns, uint32_t place, uint32_t unit)
+{
+	assert_true(returns->count < 64);
+	returns->place[returns->count] = place;
+	returns->unit[returns->count++] = unit;
+}
+
+static void return_units(struct bed *bed, struct returns *returns)
+{
+	for (unsigned i = 0; i < returns->count; i++) {
+		uint32_t place = returns->place[i], unit = returns->unit[i];
+
+		if (place == unit)
+			continue;
+		exchange_units(bed, place, unit);
+		/* What was there is now where that unit was. */
+		for (unsigned j = i + 1; j < returns->count; j++)
+			if (returns->unit[j] == place)
+				returns->unit[j] = unit;
+	}
+}
+
+static void plug_all(struct bed *bed, const struct plan_diff *diff, const struct plan_difference *one)
+{
+	for (uint32_t i = one->first_link; i < one->first_link + one->link_count; i++) {
+		const uint32_t *ports = bed->places.links[diff->links[i]].port;
+
+		if (bed->fabric->ports[ports[0]].peer != ports[1])
+			plug(bed->fabric, ports[0], ports[1]);
+	}
+}
+
+/* All of the work: cables first, since they are named where they are now; then whole units, then what is missing. */
+static void repair_all(struct bed *bed, const struct plan_diff *diff)
+{
+	struct returns returns = { .count = 0 };
+
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct plan_difference *one = &diff->list[i];
+		bool removes = one->change == PLAN_EXTRA || (one->change == PLAN_MOVED && one->other == FABRIC_NONE) ||
+			       (one->change == PLAN_WRONG_PORT && one->port_count / 2 > one->link_count);
+
+		for (uint32_t j = 0; removes && j < (one->change == PLAN_MOVED ? one->port_count : 2); j += 2)
+			unplug(bed->fabric, diff->ports[one->first_port + j]);
+		for (uint32_t j = one->first_move; j < one->first_move + one->move_count; j++)
+			if (one->change == PLAN_WRONG_PORT)
+				move_end(bed->fabric, diff->moves[j].from, diff->moves[j].to);
+			else
+				exchange_ends(bed->fabric, diff->moves[j].from, diff->moves[j].to);
+		if (one->change == PLAN_EXCHANGED) {
+			add_return(&returns, one->node, one->other);
+			add_return(&returns, one->other, one->node);
+		} else if (one->change == PLAN_MOVED && one->other != FABRIC_NONE) {
+			add_return(&returns, one->other, one->node);
+		} else if (one->change == PLAN_REPLACED) {
+			add_return(&returns, one->node, one->other);
+		}
+	}
+	return_units(bed, &returns);
+	for (size_t i = 0; i < diff->count; i++)
+		if (diff->list[i].change == PLAN_MISSING || diff->list[i].change == PLAN_ABSENT ||
+		    diff->list[i].change == PLAN_WRONG_PORT ||
+		    (diff->list[i].change == PLAN_MOVED && diff->list[i].other == FABRIC_NONE))
+			plug_all(bed, diff, &diff->list[i]);
+}
+
+/* Whatever was done to the cables, the listed work undoes all of it. */
+TEST(the_work_makes_any_cables_those_of_the_plan)
+{
+	struct bed *bed = rails_bed();
+	unsigned cases = getenv("IBWIRE_LONG") ? 100000 : test_cases(3000);
+
+	for (unsigned seed = 1; seed <= cases; seed++) {
+		struct plan_diff diff;
+
+		bed->random = seed;
+		memcpy(bed->fabric->ports, bed->ports, bed->fabric->port_count * sizeof(*bed->ports));
+		for (unsigned i = 1 + below(bed, 1u << below(bed, 8)); i > 0; i--)
+			disturb(bed);
+		assert_int_equal(plan_compare(&bed->plan, &bed->places, bed->shape, &diff, NULL), 0);
+		repair_all(bed, &diff);
+		for (uint32_t i = 0; i < bed->fabric->port_count; i++)
+			if (bed->fabric->ports[i].peer != bed->ports[i].peer) {
+				for (size_t j = 0; j < diff.count; j++)
+					print_difference(bed, &diff, &diff.list[j]);
+				fail_msg("seed %u: port %s/%u has another cable", seed,
+					 bed->fabric->names.shown[node_of(bed, i)], bed->fabric->ports[i].num);
+			}
+		plan_diff_done(&diff);
+	}
 	bed_done(bed);
 }
 
@@ -991,4 +1155,51 @@ SMALL_TEST(the_second_link_of_a_port_is_not_judged)
 	assert_counts(fix, 11, 11, 1);
 	/* The cable of leaf-a01/2, which no line names now, leads to a host that one does. */
 	assert_differences(fix, "");
+}
+
+static size_t count_of(struct bed *bed, enum plan_change change)
+{
+	struct plan_diff diff;
+	size_t count;
+
+	assert_int_equal(plan_compare(&bed->plan, &bed->places, bed->shape, &diff, NULL), 0);
+	count = diff.by_change[change];
+	plan_diff_done(&diff);
+	return count;
+}
+
+TEST(a_host_with_a_cable_in_its_place_has_not_moved)
+{
+	struct bed *bed = rails_bed();
+
+	for (unsigned i = 0; i < 4; i++) {
+		char from[32], to[32];
+
+		assert_int_equal(count_of(bed, PLAN_WRONG_PORT), i);
+		assert_int_equal(count_of(bed, PLAN_MOVED), 0);
+		snprintf(from, sizeof(from), "leaf%u/2", i);
+		snprintf(to, sizeof(to), "leaf%u/50", i);
+		move_end(bed->fabric, port_of(bed, from), port_of(bed, to));
+	}
+	assert_int_equal(count_of(bed, PLAN_WRONG_PORT), 0);
+	assert_int_equal(count_of(bed, PLAN_MOVED), 1);
+	bed_done(bed);
+}
+
+TEST(switches_are_exchanged_only_if_the_numbers_of_their_ports_are_the_same)
+{
+	struct bed *bed = rails_bed();
+
+	exchange_units(bed, node_of(bed, port_of(bed, "spine0/1")), node_of(bed, port_of(bed, "spine1/1")));
+	assert_int_equal(count_of(bed, PLAN_EXCHANGED), 1);
+	for (unsigned i = 2; i < 16; i++) {
+		char from[32], to[32];
+
+		snprintf(from, sizeof(from), "spine%u/%u", i & 1, i / 2);
+		snprintf(to, sizeof(to), "spine%u/%u", i & 1, i / 2 + 1);
+		exchange_ends(bed->fabric, port_of(bed, from), port_of(bed, to));
+	}
+	assert_int_equal(count_of(bed, PLAN_EXCHANGED), 0);
+	assert_true(count_of(bed, PLAN_CYCLE) > 0);
+	bed_done(bed);
 }

@@ -116,16 +116,18 @@ static void report_cycle(struct plan_work *work, const struct path *path)
 
 /* --- chains --- */
 
-/* What links a plan has: from switch to switch, to a host, between hosts, inside a box. */
-enum { KIND_TRUNK, KIND_HOST, KIND_HOSTS, KIND_INSIDE };
+/* What links a plan has: from switch to switch, to a host, between the switches of a box. */
+enum { KIND_TRUNK, KIND_HOST, KIND_INSIDE };
 
 static unsigned kind_of(const struct plan_work *work, uint32_t a, uint32_t b)
 {
 	const struct fabric *fabric = work->fabric;
 	uint32_t node_a = fabric->ports[a].node, node_b = fabric->ports[b].node;
-	unsigned hosts = (fabric->nodes[node_a].type != NODE_SWITCH) + (fabric->nodes[node_b].type != NODE_SWITCH);
 
-	return !hosts && work->shape->nodes[node_a].box == work->shape->nodes[node_b].box ? KIND_INSIDE : hosts;
+	if (fabric->nodes[node_a].type != NODE_SWITCH || fabric->nodes[node_b].type != NODE_SWITCH)
+		return KIND_HOST;
+	return node_a != node_b && work->shape->nodes[node_a].box == work->shape->nodes[node_b].box ? KIND_INSIDE :
+	       KIND_TRUNK;
 }
 
 static unsigned planned_kinds(const struct plan_work *work)
