@@ -644,6 +644,7 @@ static void run_cases(struct bed *bed, const char *what)
 	unsigned cases = getenv("IBWIRE_LONG") || getenv("IBWIRE_RELIABILITY") ? 1000 : test_cases(24);
 	unsigned long faults = 0, by_change[PLAN_CHANGE_COUNT] = { 0 };
 	double most_ms = 0, elapsed_ms;
+	char class[128];
 
 	for (unsigned i = 0; i < cases; i++) {
 		elapsed_ms = run_case(bed, i + 1);
@@ -652,13 +653,14 @@ static void run_cases(struct bed *bed, const char *what)
 		for (unsigned j = 0; j < bed->fault_count; j++)
 			by_change[bed->faults[j].change]++;
 	}
-	print_message("# %s: %u plans of %zu links with %lu faults, a comparison took at most %.1f ms of CPU\n", what, cases,
-		      bed->plan.link_count, faults, most_ms);
+	print_message("# %s: %u plans of %zu links with %lu faults, a comparison took at most %.1f ms of CPU\n",
+		      what, cases, bed->plan.link_count, faults, most_ms);
 	print_message("#");
 	for (int i = 0; i < PLAN_CHANGE_COUNT; i++)
 		print_message(" %s %lu", plan_change_name((enum plan_change)i), by_change[i]);
 	print_message("\n");
-	reliability_report("random plans", cases, "plans", "each planted fault is named, and nothing else");
+	snprintf(class, sizeof(class), "Cabling plans against fabrics with 1 to 20 faults, %s", what);
+	reliability_report(class, cases, "plans", "Every fault is named and nothing else, the listed work removes it");
 }
 
 /* --- fabrics --- */
