@@ -231,7 +231,8 @@ static struct fabric *random_cluster(uint64_t random)
 	for (uint32_t i = 0; i < count; i++) {
 		struct node node = { .type = NODE_SWITCH, .port_count = 200, .system_guid = draw(&random, 9) };
 
-		snprintf(node.desc, sizeof(node.desc), "%s%u", draw(&random, 4) ? "sw" : "sw #", (unsigned)draw(&random, 9));
+		snprintf(node.desc, sizeof(node.desc), "%s%u", draw(&random, 4) ? "sw" : "sw #",
+			 (unsigned)draw(&random, 9));
 		switches[i] = net_node(fabric, &node);
 	}
 	for (uint32_t i = 0; i < hosts; i++) {

@@ -222,7 +222,21 @@ def bad_input():
         tap.one_line(name, run(IBWIRE, "topology", *options, check=False), status, part)
 
 
-for part in (generated, published, changes, output, bad_input):
+def database():
+    """The fabric of a database, now and in the past, is that of a file saved from it."""
+    write("test.scenario", "about A host leaves\nshape rail units=2 hosts=4 rails=2 spines=2\nlength 2m\n")
+    run(os.environ["IBWIRE_BUILD"] + "/tests/screen/record_db", "test.scenario", "fabric.db")
+    for options in ([], ["--at", "-1m"]):
+        run(IBWIRE, "topology", "save", "--db", "fabric.db", "saved.net", *options)
+        for word in ("slurm", "slurm-yaml", "labels"):
+            live = run(IBWIRE, "topology", word, "--db", "fabric.db", *options)
+            tap.equal(f"{word} of a database {options}", (live.out, live.out.count("leaf-u01-r0") > 0), (ibwire(word, "saved.net").out, True))
+    switches = read_conf(run(IBWIRE, "topology", "slurm", "--db", "fabric.db").out)
+    hosts = Net(read_file("saved.net")).switches_of(r"node\d+")
+    tap.equal("hosts of a database", (len(hosts), wrong(switches, hosts, 1)), (8, []))
+
+
+for part in (generated, published, changes, output, bad_input, database):
     with tap.part(part.__name__):
         part()
 tap.done()
