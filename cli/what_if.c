@@ -13,8 +13,10 @@
 #include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
 #include "cli/topology/topology.h"
+#include "cli/what_if_opensm.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
+#include "fabric/lft_dump.h"
 #include "fabric/shape.h"
 #include "fabric/variant.h"
 #include "facts/port_marks.h"
@@ -34,7 +36,7 @@ struct what_if_command {
 	struct topology_options options;
 	struct option_list without, with_speed;
 	const char *routing, *keep, *html;
-	bool bad_links, all;
+	bool bad_links, all, opensm;
 	int64_t since_us, until_us;
 	struct topology topology;
 	struct what_if what_if;
@@ -43,6 +45,7 @@ struct what_if_command {
 	size_t rate_count;
 	double *xmit, *rcv, *measured;
 	struct routes routes;
+	struct lft lft;
 };
 
 /* --- subjects --- */
@@ -286,6 +289,25 @@ static int read_jobs(struct what_if_command *of, struct error *err)
 	return code < 0 ? code : work.code;
 }
 
+/* Let opensm run on an HCA that is not cut off: it routes only what it reaches. */
+static int ask_opensm(struct what_if_command *of, struct error *err)
+{
+	const struct cut_off *cut_off = &of->what_if.cut_off;
+	const struct fabric *after = of->what_if.after;
+
+	for (uint32_t i = 0; i < after->node_count; i++) {
+		uint32_t host = of->topology.shape->nodes[i].host, port = fabric_node_port(after, i, 1);
+		bool good = host != SHAPE_NONE && port != FABRIC_NONE && link_is_usable(after, port) &&
+			    after->nodes[after->ports[after->ports[port].peer].node].type == NODE_SWITCH;
+
+		for (size_t k = 0; good && k < cut_off->count; k++)
+			good = cut_off->hosts[k] != host;
+		if (good)
+			return what_if_ask_opensm(after, i, &of->lft, err);
+	}
+	return err_set(err, ERR_UNAVAILABLE, "--opensm requires an HCA whose port 1 is connected to a switch");
+}
+
 /* --- the two pages --- */
 
 static int show_what_if(struct what_if_command *of, struct error *err)
@@ -308,7 +330,13 @@ static int show_what_if(struct what_if_command *of, struct error *err)
 	of->what_if.rate_count = of->rate_count;
 	of->what_if.engine = of->routing && !strcmp(of->routing, "updn") ? SPREAD_UPDN : SPREAD_MINHOP;
 	of->what_if.keep = !of->routing || !strcmp(of->routing, "kept");
-	code = what_if_compute(&of->what_if, err);
+	code = what_if_prepare(&of->what_if, err);
+	if (code == 0 && of->opensm) {
+		code = ask_opensm(of, err);
+		of->what_if.opensm = &of->lft;
+	}
+	if (code == 0)
+		code = what_if_compute(&of->what_if, err);
 	if (code == 0 && !of->options.from)
 		code = read_jobs(of, err);
 	if (code == 0)
@@ -361,9 +389,11 @@ static int check(struct what_if_command *of, struct error *err)
 		return options_usage_error(of->command, err, "--from and --db are mutually exclusive");
 	if (of->routing && strcmp(of->routing, "kept") && strcmp(of->routing, "minhop") && strcmp(of->routing, "updn"))
 		return options_usage_error(of->command, err, "--routing must be kept, minhop or updn");
-	if (of->bad_links && (subjects || of->routing))
+	if (of->opensm && of->routing)
+		return options_usage_error(of->command, err, "--opensm and --routing are mutually exclusive");
+	if (of->bad_links && (subjects || of->routing || of->opensm))
 		return options_usage_error(of->command, err, "--bad-links finds the links itself: it takes no subject, "
-					   "--with-speed or --routing");
+					   "--with-speed, --routing or --opensm");
 	if (of->keep && !of->bad_links)
 		return options_usage_error(of->command, err, "--keep requires --bad-links");
 	if (!of->bad_links && !subjects)
@@ -381,6 +411,7 @@ int what_if_run(const struct command *command, int argc, char **argv, struct err
 			 "run links at another speed: leaf01/12=HDR, 2xNDR"),
 		OPT_TEXT("routing", 0, "HOW", &of.routing,
 			 "forwarding tables after it: kept where possible (default), minhop, updn"),
+		OPT_FLAG("opensm", 0, &of.opensm, "let opensm compute the tables on a simulated copy (ibwire-sim)"),
 		OPT_FLAG("bad-links", 'b', &of.bad_links, "which links with open findings can be taken out at once"),
 		OPT_TEXT("keep", 0, "PERCENT", &of.keep,
 			 "--bad-links: share of its uplinks that each leaf keeps to every tier (75%)"),
@@ -408,6 +439,7 @@ int what_if_run(const struct command *command, int argc, char **argv, struct err
 	code = of.bad_links ? show_bad_links(&of, err) : show_what_if(&of, err);
 	what_if_done(&of.what_if);
 	routes_done(&of.routes);
+	lft_done(&of.lft);
 	free(of.nodes);
 	free(of.ports);
 	free(of.rates);

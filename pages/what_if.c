@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/lft_dump.h"
 #include "fabric/shape.h"
 #include "fabric/variant.h"
 
@@ -29,7 +30,7 @@ static bool end_is_taken(const struct what_if *of, uint32_t port)
 	return node_is_taken(of, of->fabric->ports[port].node) || (of->ports && of->ports[port]);
 }
 
-static int make_variants(struct what_if *of, struct error *err)
+int what_if_prepare(struct what_if *of, struct error *err)
 {
 	uint32_t left = 0;
 	int64_t code;
@@ -60,11 +61,26 @@ static int make_variants(struct what_if *of, struct error *err)
 	}
 	if (!of->links_taken && !of->rate_count)
 		return err_set(err, ERR_USAGE, "nothing to take out: none of the subjects has a link that is up");
-	return left ? 0 : err_set(err, ERR_USAGE, "that takes out all %u links of the fabric: nothing is left to judge",
-				  of->links_taken);
+	if (!left)
+		return err_set(err, ERR_USAGE, "that takes out all %u links of the fabric: nothing is left to judge",
+			       of->links_taken);
+	return cut_off_find(of->shape, of->after, of->nodes, &of->cut_off, err);
 }
 
 /* --- tables --- */
+
+/* The LIDs that opensm gave. */
+static void take_lids(struct what_if *of)
+{
+	for (uint32_t i = 0; i < of->after->port_count; i++) {
+		struct node *node = &of->after->nodes[of->after->ports[i].node];
+
+		if (node->type != NODE_SWITCH)
+			of->after->ports[i].lid = of->opensm->port_lids[i];
+		else if (node->first_port == i)
+			node->lid = of->opensm->port_lids[i];
+	}
+}
 
 static int compute_tables(struct what_if *of, const struct fabric *fabric, const struct routes *keep,
 			  struct routes *ret, struct error *err)
@@ -85,7 +101,7 @@ static int find_tables(struct what_if *of, struct error *err)
 				compute_tables(of, of->before, NULL, &of->routes_before, err);
 
 	if (code == 0)
-		code = of->computed ? routes_copy(of->computed, &of->routes_after, err) :
+		code = of->opensm ? routes_copy(&of->opensm->routes, &of->routes_after, err) :
 			compute_tables(of, of->after, of->keep ? &of->routes_before : NULL, &of->routes_after, err);
 	return code;
 }
@@ -249,14 +265,13 @@ static void judge(struct what_if *of)
 
 int what_if_compute(struct what_if *of, struct error *err)
 {
-	int code = make_variants(of, err);
+	int code;
 
-	if (code == 0)
-		code = find_tables(of, err);
+	if (of->opensm)
+		take_lids(of);
+	code = find_tables(of, err);
 	if (code == 0)
 		code = shape_create(of->after, of->settings, &of->shape_after, err);
-	if (code == 0)
-		code = cut_off_find(of->shape, of->after, of->nodes, &of->cut_off, err);
 	if (code == 0 && of->cut_off.taken && !of->cut_off.pairs_before && of->cut_off.taken == of->shape->host_count)
 		code = err_set(err, ERR_USAGE, "that takes out all %u hosts of the fabric: nothing is left to judge",
 			       of->cut_off.taken);

@@ -20,6 +20,7 @@
 
 struct error;
 struct fabric;
+struct lft;
 struct order;
 struct page;
 struct shape;
@@ -65,7 +66,7 @@ struct what_if {
 	const struct what_if_rate *rates;
 	size_t rate_count;
 	const struct routes *routes; /* today's tables; NULL: unknown, then they are computed */
-	const struct routes *computed; /* tables after it, of a subnet manager; NULL: computed by @engine */
+	const struct lft *opensm;    /* tables and LIDs after it as opensm computed them; NULL: computed by @engine */
 	const double *xmit, *rcv, *measured; /* by port, bits per second; NULL: equal demand of all hosts */
 	int64_t since_us, until_us;  /* window of the load; 0: none */
 	enum spread_engine engine;
@@ -92,10 +93,12 @@ struct what_if {
 };
 
 /*
- * what_if_compute - compute the results; what_if_done() frees them, also after an error
+ * what_if_prepare - make the variants @before and @after, and find the hosts that are cut off
+ * what_if_compute - compute the other results; what_if_done() frees all of them, also after an error
  * Return: 0; ERR_USAGE: nothing that has a link is taken out or changed, or no link or host would be left; ERR_IO: more
  * ports than LIDs; ERR_NOMEM.
  */
+int what_if_prepare(struct what_if *what_if, struct error *err);
 int what_if_compute(struct what_if *what_if, struct error *err);
 void what_if_done(struct what_if *what_if);
 

@@ -122,7 +122,7 @@ static const char *tables_of(const struct what_if *of, struct page *page)
 	const char *engine = spread_engine_name(of->updn_failed ? SPREAD_MINHOP : of->engine);
 	const char *before = of->routes ? "today's" : page_print(page, "computed as %s", engine);
 
-	if (of->computed)
+	if (of->opensm)
 		return page_print(page, "%s; after it as computed by opensm", before);
 	if (of->updn_failed)
 		return page_print(page, "%s; after it as minhop, because updn finds no root switch", before);

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * lft.h - opensm-lfts.dump: opensm writes a line per switch and LID with the output port and the GUID of
- * the LID, so it has the LIDs of all ports too. Source: opensm osm_dump.c (dump_lfts), 3.3.23.
- */
+/* lft.h - opensm's dump of its tables (fabric/lft_dump.h) in a simulation, and tables that it shall load */
 #ifndef IBWIRE_SIM_LFT_H
 #define IBWIRE_SIM_LFT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fabric/routes.h"
+#include "fabric/lft_dump.h"
 
 struct error;
 struct fabric;
 
 /* Name of the dump in the run directory. */
 #define LFT_FILE "opensm-lfts.dump"
-
-struct lft {
-	struct routes routes;
-	uint16_t *port_lids; /* by port index; 0: unknown; the LID of a switch is at its port 0 */
-};
-
-/*
- * lft_parse - read a dump
- * @ret:  freed with lft_done; untouched on error
- *
- * Switches and GUIDs that are not in the fabric are ignored.
- * Return: 0; ERR_IO if the dump is incomplete (opensm may be writing it); ERR_NOMEM.
- */
-int lft_parse(const struct fabric *fabric, const char *chars, size_t len, struct lft *ret, struct error *err);
-
-void lft_done(struct lft *lft);
 
 /*
  * lft_write - replace the output ports in the text of a dump by those of @routes, where it has any

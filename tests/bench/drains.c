@@ -361,6 +361,7 @@ static void compute(struct bench *bench, const struct fabric *fabric, struct sha
 	*ret = (struct what_if){ .fabric = fabric, .shape = shape, .shown = &bench->shown, .nodes = bench->nodes,
 				 .ports = bench->ports, .routes = &lft->routes, .xmit = xmit, .rcv = rcv,
 				 .measured = measured, .keep = true };
+	check(what_if_prepare(ret, &err), "what_if_prepare", &err);
 	check(what_if_compute(ret, &err), "what_if_compute", &err);
 	free(xmit);
 	free(rcv);

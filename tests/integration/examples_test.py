@@ -105,7 +105,7 @@ COMMANDS = {
     "what-if": (f"{LEAF}/{UPLINK}", {
         "--bad-links": ["--bad-links"], "--keep": ["--bad-links --keep 90%"], "--html": [f"{LEAF} --html NEW.html"],
         "--without": [f"--without {LEAF}/{UPLINK} --without spine-01"],
-        "--with-speed": [f"--with-speed {LEAF}/{UPLINK}=EDR"]}),
+        "--with-speed": [f"--with-speed {LEAF}/{UPLINK}=EDR"], "--opensm": [f"{LEAF}/{UPLINK} --opensm"]}),
     "alert": ("", {}),
     "metrics": ("--once", {"--once": ["--once"]}),
     "names": ("suggest", {}),

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -65,6 +66,16 @@ with tap.part("answers from a file"):
         status, page = of_file("--routing", routing, "spine-02/1")
         tap.equal(f"{routing}: an uplink can be taken out", [status, page["tiers"][0]["fewest_after"]], [0, 3])
 
+with tap.part("a real opensm"):
+    for subject in "spine-02", "leaf-001", "leaf-003 uplinks":
+        tap.equal(f"opensm computes the tables of minhop without {subject}", of_file("--opensm", subject)[1]["links"],
+                  of_file("--routing", "minhop", subject)[1]["links"])
+    empty = {**os.environ, "PATH": "/nowhere"}
+    os.makedirs("alone", exist_ok=True)
+    shutil.copy(IBWIRE, "alone/ibwire")
+    tap.one_line("no simulator", run(os.path.abspath("alone/ibwire"), "what-if", "--from", "tree.net", "spine-01",
+                                     "--opensm", env=empty, check=False), 69, "--opensm", "ibwire-sim")
+
 with tap.part("formats"):
     rows = list(csv.DictReader(io.StringIO(what_if("--from", "tree.net", "--format", "csv", "spine-01").out)))
     tap.equal("CSV has a row for each direction of a link", len(rows), 32)
@@ -82,6 +93,7 @@ with tap.part("bad input"):
             ("unknown speed", ["--with-speed", "leaf-001=FAST"], ["FAST", "HDR"]),
             ("no speed", ["--with-speed", "leaf-001"], ["SUBJECT=SPEED"]),
             ("unknown routing", ["--routing", "dor", "leaf-001"], ["--routing"]),
+            ("two ways", ["--opensm", "--routing", "updn", "leaf-001"], ["--opensm", "--routing"]),
             ("keep alone", ["--keep", "50%", "leaf-001"], ["--bad-links"]),
             ("keep too much", ["--bad-links", "--keep", "150%"], ["--keep"]),
             ("bad links of a subject", ["--bad-links", "leaf-001"], ["--bad-links"])):
