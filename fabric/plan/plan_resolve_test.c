@@ -362,6 +362,9 @@ static struct fabric *small(void)
 		for (unsigned clone = 0; clone < 2; clone++)
 			add(fabric, NODE_CA, 4123, 1, 0x80 + clone, "gpu mlx5_%u", k);
 	net_links(fabric, 3, 13, 2);
+	/* A device between them is Ethernet. */
+	for (unsigned k = 0; k < 5; k += k ? 1 : 3)
+		add(fabric, NODE_CA, 4123, 1, 0x90, "dgx mlx5_%u", k);
 	return fabric;
 }
 
@@ -411,6 +414,9 @@ TEST(what_is_not_found_is_named_with_the_reason)
 		{ "node0007 mlx5_0", "mlx5_1",
 		  "node0007 mlx5_0, mlx5_1: the HCA node0007 mlx5_0 is not mlx5_1" },
 		{ "oss1", "", "oss1: oss1 mlx4_0 has 2 cables: give its port" },
+		{ "dgx", "2", "dgx, 2: dgx has 3 HCAs: name one of mlx5_0, mlx5_3, mlx5_4" },
+		{ "dgx", "4", "dgx, 4: dgx has 3 HCAs: name one of mlx5_0, mlx5_3, mlx5_4" },
+		{ "dgx", "HCA-2", "dgx, HCA-2: dgx has no such HCA: it has mlx5_0, mlx5_3, mlx5_4" },
 		{ "oss1", "Blade 1_Port 1/2", "oss1, Blade 1_Port 1/2: oss1 mlx4_0 is an HCA" },
 	};
 	struct fabric *fabric = small();

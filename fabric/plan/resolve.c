@@ -393,6 +393,27 @@ static void list_devices(const struct resolver *resolver, const struct shape_hos
 	}
 }
 
+/* Has the host a device with a number? */
+static bool has_numbers(const struct resolver *resolver, const struct shape_host *host)
+{
+	char device[64];
+
+	for (uint32_t i = 0; i < host->count; i++)
+		if (device_of(resolver, resolver->shape->host_nodes[host->first + i], device) &&
+		    is_numbered_device(device))
+			return true;
+	return false;
+}
+
+/* Is a port the one that its number, from 0, and the number of its device call it? "4" may be mlx5_3, or the fourth. */
+static bool is_numbered(const struct resolver *resolver, uint32_t port, unsigned number)
+{
+	char device[64];
+
+	return port != FABRIC_NONE && (!device_of(resolver, resolver->fabric->ports[port].node, device) ||
+				       !is_numbered_device(device) || device_number(device) == (int)number);
+}
+
 /* The HCA that a text names by device or number. FABRIC_NONE: none of the host; *ret_given: is one named? */
 static uint32_t named_hca(const struct resolver *resolver, const struct shape_host *host, const struct port_text *text,
 			  bool *ret_given)
@@ -407,7 +428,8 @@ static uint32_t named_hca(const struct resolver *resolver, const struct shape_ho
 		snprintf(name, sizeof(name), "HCA-%u", text->hca - 1);
 		node = find_device(resolver, host, name);
 		/* Devices without numbers: in their order. */
-		if (node == FABRIC_NONE && text->hca >= 2 && text->hca - 2 < host->count)
+		if (node == FABRIC_NONE && text->hca >= 2 && text->hca - 2 < host->count &&
+		    !has_numbers(resolver, host))
 			node = resolver->shape->host_nodes[host->first + text->hca - 2];
 		return node;
 	}
@@ -422,7 +444,7 @@ static uint32_t named_hca(const struct resolver *resolver, const struct shape_ho
 static uint32_t host_port(const struct resolver *resolver, const struct shape_host *host, struct port_text *text,
 			  uint32_t *ret_node, char why[MESSAGE_SIZE])
 {
-	char devices[200], name[24];
+	char devices[200];
 	uint32_t port = FABRIC_NONE;
 	bool given;
 
@@ -440,10 +462,9 @@ static uint32_t host_port(const struct resolver *resolver, const struct shape_ho
 	if (text->interface >= 0) {
 		port = nth_port(resolver, host, (unsigned)text->interface);
 	} else if (text->count == 1 && !text->named && text->numbers[0]) {
-		snprintf(name, sizeof(name), "mlx5_%u", text->numbers[0] - 1);
-		*ret_node = find_device(resolver, host, name);
-		port = *ret_node != FABRIC_NONE && resolver->fabric->nodes[*ret_node].ports == 1 ?
-		       resolver->fabric->nodes[*ret_node].first_port : nth_port(resolver, host, text->numbers[0] - 1);
+		port = nth_port(resolver, host, text->numbers[0] - 1);
+		if (!is_numbered(resolver, port, text->numbers[0] - 1))
+			port = FABRIC_NONE;
 	}
 	if (port == FABRIC_NONE) {
 		snprintf(why, MESSAGE_SIZE, "%s has %u HCAs: name one of %s", host->name, host->count, devices);
