@@ -36,12 +36,6 @@ static void append_id(struct text *text, const struct node *node)
 	text_appendf(text, "\"%c-%016" PRIx64 "\"", letter, node->guid);
 }
 
-static bool is_up(const struct fabric *fabric, const struct port *port)
-{
-	return port->num && port->peer != FABRIC_NONE && fabric->ports[port->peer].num && port->state >= PORT_INIT &&
-	       fabric->ports[port->peer].state >= PORT_INIT;
-}
-
 static void append_port(struct text *text, const struct fabric *fabric, const struct port *port)
 {
 	const struct port *peer = &fabric->ports[port->peer];
@@ -87,7 +81,7 @@ static size_t append_node(struct text *text, const struct fabric *fabric, const 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &fabric->ports[i];
 
-		if (is_up(fabric, port))
+		if (fabric_is_linked(fabric, i))
 			append_port(text, fabric, port);
 		else
 			left_out += port->peer != FABRIC_NONE && i < port->peer;

@@ -26,6 +26,31 @@ static int load(const char *lines, struct settings *ret, struct error *err)
 	return settings_load(path, ret, err);
 }
 
+TEST_IN_FOLDER(the_cabling_plan_is_a_list_of_files)
+{
+	struct settings settings;
+	struct text text = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(load("[plan]\nfile = a.csv  /etc/ibwire/b.csv\n  c.topo\n", &settings, NULL), 0);
+	assert_int_equal(settings.plan_file_count, 3);
+	assert_string_equal(settings.plan_files[0], "a.csv");
+	assert_string_equal(settings.plan_files[1], "/etc/ibwire/b.csv");
+	assert_string_equal(settings.plan_files[2], "c.topo");
+	settings_append(&settings, &text);
+	settings_done(&settings);
+	assert_int_equal(load(text_chars(&text), &settings, &err), 0);
+	assert_int_equal(settings.plan_file_count, 3);
+	settings_done(&settings);
+	text_done(&text);
+	assert_int_equal(load("[plan]\nfiles = a.csv\n", &settings, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "[plan] files is not known: use file"));
+	settings_done(&settings);
+	assert_int_equal(load("", &settings, NULL), 0);
+	assert_int_equal(settings.plan_file_count, 0);
+	settings_done(&settings);
+}
+
 TEST_IN_FOLDER(unset_settings_have_defaults)
 {
 	struct health_settings defaults;
