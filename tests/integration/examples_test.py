@@ -119,6 +119,12 @@ COMMANDS = {
     "history": ("", {"--by": ["--top 3 --by rcv_bytes"], "--each": ["--each", f"'{LEAF} uplinks' --each"],
                      "--peers": [f"{LEAF} --peers"], "--html": [f"{LEAF} --html NEW.html"],
                      "--links": [f"{LEAF} --html - --links"]}),
+    "coverage": ("", {"--min-load": ["--min-load 70%", "uplinks --min-load 0.5"], "--load-time": ["--load-time 1m"],
+                      "--clean": ["--clean 1m"], "--ber": ["--ber 1e-12"], "--all": ["--all", "--all --pairs"],
+                      "--html": ["--html NEW.html", "--html -"], "--plan": ["--plan fabric.txt"],
+                      "--pairs": ["--pairs", f"{LEAF} --pairs"], "--hosts": ["--pairs --hosts 'node[0001-0004]'"],
+                      "--round": ["--pairs --all --round 1"], "--rail": ["--pairs --all --rail mlx5_1"],
+                      "--hostfile": ["--pairs --all --round 1 --rail mlx5_1 --hostfile"]}),
     "report": (f"{LEAF}/1", {"--html": [f"{LEAF}/1 --html NEW.html"], "--links": [f"{LEAF}/1 --html - --links"]}),
     "push": ("", {}),
     "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],
@@ -178,7 +184,7 @@ OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches(
                            f"alert --{option}": "requires a receiver: see alert_test.py" for option in
                            ("alertmanager", "label", "token-file", "ca-file", "repeat", "once", "db")}
 # Statuses beside 0 that the command's page has for an answer, and not for a fault.
-ANSWERS = {"health": {1, 2}, "doctor": {1, 2}, "status": {1, 2}, "what-if": {1}}
+ANSWERS = {"coverage": {1}, "health": {1, 2}, "doctor": {1, 2}, "status": {1, 2}, "what-if": {1}}
 # History shows what is not known as such; the rest of 69 is "nothing read in the window".
 NOTHING_THERE = 69
 FAULTS = re.compile(r"Segmentation fault|Aborted|Sanitizer|runtime error:|[Aa]ssertion")
@@ -343,6 +349,7 @@ def examples(typist, outside, facts):
                 with_times = replaced(replaced(with_names, TIMES, used), facts, set())
                 answers = (0, *ANSWERS["doctor"]) if "ibwire doctor" in line or "status --check" in line else (0,)
                 answers += tuple(ANSWERS["what-if"]) if "ibwire what-if" in line else ()
+                answers += tuple(ANSWERS["coverage"]) if "ibwire coverage" in line else ()
                 fault = who.fault(with_names, answers if with_times == with_names else (0, NOTHING_THERE), then)
                 if not fault and with_times != with_names:
                     fault = who.fault(with_times)
@@ -367,7 +374,7 @@ def tour():
                    "the collector of the tour runs")
         for line in lines:
             command = (line.split() + [""])[1]
-            fault = typist.fault(line, {0} | (ANSWERS[command] if command in ("health", "what-if") else set()))
+            fault = typist.fault(line, {0} | (ANSWERS[command] if command in ("coverage", "health", "what-if") else set()))
             tap.result(not fault, f"tour.md: {line}", fault)
         tap.equal("the collector of the tour exits with 0", stop(collector), 0)
 
