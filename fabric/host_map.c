@@ -51,7 +51,7 @@ static int add_line(struct host_map *map, char *line)
 int host_map_read(const char *path, struct host_map *ret, struct error *err)
 {
 	struct text text = { 0 };
-	int code = text_read_file(path, "the host map ", TEXT_SMALL_MOST, &text, err);
+	int code = text_read_file(path, "the map of hosts ", TEXT_SMALL_MOST, &text, err);
 	char *line, *end;
 
 	*ret = (struct host_map){ 0 };
@@ -79,8 +79,8 @@ int host_map_read(const char *path, struct host_map *ret, struct error *err)
 void host_map_done(struct host_map *map)
 {
 	for (size_t i = 0; i < map->count; i++) {
-		free(map->entries[i].fabric);
-		free(map->entries[i].name);
+		free(map->entries[i].from);
+		free(map->entries[i].to);
 	}
 	free(map->entries);
 	memset(map, 0, sizeof(*map));

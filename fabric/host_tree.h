@@ -41,7 +41,7 @@ enum host_tree_left {
 struct host_tree_options {
 	enum host_tree_rules rules;
 	bool all;                   /* storage and management, too */
-	const struct host_map *map; /* other names of hosts, or NULL */
+	const struct host_map *map; /* names for those of the fabric, or for GUIDs of HCAs as 0x...; or NULL */
 };
 
 struct host_tree_switch {

@@ -162,14 +162,14 @@ static const char *usual_name(struct host_tree *tree, enum host_tree_rules rules
 static void find_mapped(const struct shape *shape, const struct host_map *map, const char **ret)
 {
 	for (size_t i = 0; map && i < map->count; i++) {
-		const char *from = map->entries[i].fabric;
+		const char *from = map->entries[i].from;
 		char *end;
 		uint64_t guid = strncmp(from, "0x", 2) ? 0 : strtoull(from, &end, 16);
 		uint32_t node = guid && !*end ? fabric_find_node(shape->fabric, guid) : FABRIC_NONE;
 		uint32_t host = node == FABRIC_NONE ? shape_find_host(shape, from) : shape->nodes[node].host;
 
 		if (host != SHAPE_NONE && !ret[host])
-			ret[host] = map->entries[i].name;
+			ret[host] = map->entries[i].to;
 	}
 }
 

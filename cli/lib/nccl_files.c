@@ -10,8 +10,8 @@
 
 #include "analysis/nccl.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "cli/lib/options.h"
+#include "fabric/host_map.h"
 
 static int read_file(const char *path, struct nccl_log *log, struct error *err)
 {
@@ -42,37 +42,16 @@ int nccl_files_check(const struct command *command, const struct nccl_files *fil
 	       options_usage_error(command, err, "--hosts-map requires --nccl") : 0;
 }
 
-/* Lines "POD NODE", with white space between them; '#' begins a comment. */
 static int read_hosts_map(const char *path, struct nccl_log *log, struct error *err)
 {
-	char pod[NCCL_NAME_SIZE * 2], node[NCCL_NAME_SIZE * 2], more[2];
-	struct unread unread = { 0 };
-	struct text text = { 0 };
-	size_t number = 0;
-	int code = text_read_file(path, "the map of hosts ", TEXT_SMALL_MOST, &text, err);
+	struct host_map map;
+	int code = host_map_read(path, &map, err);
 
-	for (char *line = text.chars, *next; code == 0 && line < text.chars + text.len; line = next) {
-		char *stop = memchr(line, '\n', (size_t)(text.chars + text.len - line));
-		int words;
-
-		number++;
-		next = stop ? stop + 1 : text.chars + text.len;
-		if (memchr(line, '\0', (size_t)(next - line))) {
-			unread_add(&unread, number);
-			continue;
-		}
-		if (stop)
-			*stop = '\0';
-		line[strcspn(line, "#")] = '\0';
-		words = sscanf(line, "%127s %127s %1s", pod, node, more);
-		if (words == 2)
-			code = nccl_rename_host(log, pod, node, err);
-		else if (words > 0)
-			unread_add(&unread, number);
-	}
+	for (size_t i = 0; i < map.count && code == 0; i++)
+		code = nccl_rename_host(log, map.entries[i].from, map.entries[i].to, err);
 	if (code == 0)
-		options_warn_unread(path, &unread, "a pod and its node");
-	text_done(&text);
+		options_warn_unread(path, &map.unread, "a pod and its node");
+	host_map_done(&map);
 	return code;
 }
 

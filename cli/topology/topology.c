@@ -199,7 +199,7 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 		OPT_FLAG("hosts", 0, &options.hosts, "dot: include hosts and routers"),
 		OPT_TEXT("output", 'o', "FILE", &options.scheduler.output,
 			 "slurm, slurm-yaml, labels: replace this file when the new one is complete"),
-		OPT_TEXT("host-map", 0, "FILE", &options.scheduler.host_map,
+		OPT_TEXT("hosts-map", 0, "FILE", &options.scheduler.hosts_map,
 			 "slurm, slurm-yaml, labels: names of hosts, in lines 'FABRIC NAME'"),
 		OPT_FLAG("all-hosts", 0, &options.scheduler.all_hosts,
 			 "slurm, slurm-yaml, labels: include storage and management hosts"),

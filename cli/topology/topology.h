@@ -27,7 +27,7 @@ struct topology_options {
 	bool hosts;       /* dot: include hosts */
 	struct scheduler_options {
 		const char *output;      /* file; NULL: the output */
-		const char *host_map;    /* file, or NULL */
+		const char *hosts_map;    /* file, or NULL */
 		bool all_hosts;          /* include storage and management */
 		int64_t block_size;      /* 0: of the smallest leaf */
 		struct option_list keys; /* of labels, from the leaf up; none: the default */

@@ -21,7 +21,7 @@ enum { LISTED_MOST = 8 };
 /*
  * Keys of NVIDIA/topograph 0.2 to 0.5, from the leaf up. Version 0.1 had block and datacenter instead of leaf and
  * core; from 1.0 on they are fabric.topograph.run/tier-0, tier-1 and so on.
- * Source: docs/engines/k8s.md and docs/reference/node-labels.md of these versions.
+ * Source: the documents of these versions about the Kubernetes engine and about node labels.
  */
 static const char *const default_keys[] = {
 	"network.topology.nvidia.com/leaf", "network.topology.nvidia.com/spine", "network.topology.nvidia.com/core",
@@ -63,9 +63,9 @@ int topology_scheduler_check(const struct command *command, const struct topolog
 	const struct scheduler_options *own = &options->scheduler;
 	bool yaml = !strcmp(word, "slurm-yaml"), any = yaml || is_labels(word) || !strcmp(word, "slurm");
 
-	if ((own->output || own->host_map || own->all_hosts) && !any)
+	if ((own->output || own->hosts_map || own->all_hosts) && !any)
 		return options_usage_error(command, err, "%s requires slurm, slurm-yaml or labels",
-					   own->output ? "--output" : own->host_map ? "--host-map" : "--all-hosts");
+					   own->output ? "--output" : own->hosts_map ? "--hosts-map" : "--all-hosts");
 	if (own->block_size && !yaml)
 		return options_usage_error(command, err, "--block-size requires slurm-yaml");
 	if (own->keys.count && !is_labels(word))
@@ -81,10 +81,10 @@ static void warn_left(const struct host_tree *tree, bool kubernetes)
 {
 	const char *const reasons[HOST_LEFT_COUNT] = {
 		[HOST_LEFT_CLASS] = "storage or management; --all-hosts includes them",
-		[HOST_LEFT_UNNAMED] = "no name in the fabric; --host-map gives one",
-		[HOST_LEFT_NAME] = kubernetes ? "a name that Kubernetes does not accept; --host-map gives another" :
-				   "a name that Slurm does not accept; --host-map gives another",
-		[HOST_LEFT_TWICE] = "the name of another host; --host-map by GUID gives another",
+		[HOST_LEFT_UNNAMED] = "no name in the fabric; --hosts-map gives one",
+		[HOST_LEFT_NAME] = kubernetes ? "a name that Kubernetes does not accept; --hosts-map gives another" :
+				   "a name that Slurm does not accept; --hosts-map gives another",
+		[HOST_LEFT_TWICE] = "the name of another host; --hosts-map by GUID gives another",
 		[HOST_LEFT_UNCABLED] = "no cable to a switch of the compute network",
 	};
 
@@ -134,7 +134,7 @@ static void write_format(const struct topology_options *options, const struct ho
 static int create_tree(const struct topology_options *options, const struct topology *topology, bool kubernetes,
 		       struct host_tree **ret, struct error *err)
 {
-	const char *path = options->scheduler.host_map;
+	const char *path = options->scheduler.hosts_map;
 	struct host_map map = { 0 };
 	struct host_tree_options how = {
 		.rules = kubernetes ? HOST_TREE_KUBERNETES : HOST_TREE_SLURM,

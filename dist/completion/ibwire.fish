@@ -40,7 +40,7 @@ function __ibwire_candidates
 	case -e --explain
 		echo all
 		$program $command --explain all 2>/dev/null | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'
-	case --db --settings --topology --node-name-map --report --html --plan --nccl --security-keys --root --capture --from --host-map --output
+	case --db --settings --topology --node-name-map --report --html --plan --nccl --security-keys --root --capture --from --hosts-map --output
 		__fish_complete_path $word
 	case '*'
 		if test -z "$command"; or test "$command" = help

@@ -100,7 +100,9 @@ COMMANDS = {
     "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort mean_utilization_percent"]}),
     "topology": ("show", {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
-        "--hosts": ["dot --hosts"],
+        "--hosts": ["dot --hosts"], "--hosts-map": ["slurm --hosts-map names.map"], "--output": ["slurm --output NEW.conf"],
+        "--all-hosts": ["slurm --all-hosts", "labels --all-hosts"], "--block-size": ["slurm-yaml --block-size 2"],
+        "--label-key": ["labels --label-key fabric.topograph.run/tier-0"],
         "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
     "what-if": (f"{LEAF}/{UPLINK}", {
         "--bad-links": ["--bad-links"], "--keep": ["--bad-links --keep 90%"], "--html": [f"{LEAF} --html NEW.html"],

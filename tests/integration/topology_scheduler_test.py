@@ -150,11 +150,11 @@ def published():
             continue
         none = ibwire("slurm", path, check=False)
         tap.equal(f"{name}: hosts without names", (none.status, none.out), (69, ""))
-        tap.contains(f"{name}: it says so", none.err, "no name in the fabric; --host-map gives one")
+        tap.contains(f"{name}: it says so", none.err, "no name in the fabric; --hosts-map gives one")
         net = Net(read_file(path))
         names = {node: f"host{number}" for number, node in enumerate(node for node in net.descriptions if node.startswith("H-"))}
         write("guids.map", "".join(f"0x{node[2:]} {host}\n" for node, host in names.items()))
-        switches = conf(path, "--host-map", "guids.map")
+        switches = conf(path, "--hosts-map", "guids.map")
         at = {host: frozenset(net.peers[node]) for node, host in names.items()}
         tap.equal(f"{name}: hosts with the names of a map", wrong(switches, at, net.parts(at)), [])
 
@@ -175,7 +175,7 @@ def changes():
     tap.equal("a host with another name", changed(before, ibwire("slurm", write("renamed.net", renamed)).out),
               ["- SwitchName=leaf-u02-r0 Nodes=node[0007-0012]", "+ SwitchName=leaf-u02-r0 Nodes=node[0007-0008,0010-0012],spare1"])
     write("one.map", "node0009 spare1\n")
-    tap.equal("the same by a map", ibwire("slurm", path, "--host-map", "one.map").out, ibwire("slurm", "renamed.net").out)
+    tap.equal("the same by a map", ibwire("slurm", path, "--hosts-map", "one.map").out, ibwire("slurm", "renamed.net").out)
     tap.contains("management is told", ibwire("slurm", path).err, "2 hosts left out (storage or management; --all-hosts includes them): mgmt[0001-0002]")
     everyone = conf(path, "--all-hosts")
     tap.equal("management is included", sorted(host for hosts, _ in everyone.values() for host in hosts if host.startswith("mgmt")),
@@ -204,19 +204,19 @@ def output():
 def bad_input():
     path = "two-tiers.net"
     write("bad.map", "node0001\nnode[0001-0003] x[1-2]\nnode0001 b,c\nnode0001 \"x\"\n\0node1 a\nnode0002 good\n")
-    done = ibwire("slurm", path, "--host-map", "bad.map")
+    done = ibwire("slurm", path, "--hosts-map", "bad.map")
     tap.contains("lines of a map that are none", done.err, "bad.map: 4 lines are not two names, or two lists of equal length: ignored, the first is line 1")
     tap.contains("the others count", done.out, "good,node[0003-")
-    tap.contains("a name that Slurm does not accept", done.err, '1 host left out (a name that Slurm does not accept; --host-map gives another): "x"')
+    tap.contains("a name that Slurm does not accept", done.err, '1 host left out (a name that Slurm does not accept; --hosts-map gives another): "x"')
     write("twice.map", "node[0001-0002] same\n".replace("[0001-0002]", "0001") + "node0002 same\n")
-    tap.contains("two hosts of one name", ibwire("slurm", path, "--host-map", "twice.map").err,
-                 "2 hosts left out (the name of another host; --host-map by GUID gives another): same, same")
+    tap.contains("two hosts of one name", ibwire("slurm", path, "--hosts-map", "twice.map").err,
+                 "2 hosts left out (the name of another host; --hosts-map by GUID gives another): same, same")
     for name, options, status, part in (
-            ("no map", ("slurm", "--from", path, "--host-map", "absent"), 74, "absent"),
+            ("no map", ("slurm", "--from", path, "--hosts-map", "absent"), 74, "absent"),
             ("a key that is none", ("labels", "--from", path, "--label-key", "a/b/c"), 64, "'a/b/c' is not the key of a label"),
             ("a key of slurm", ("slurm", "--from", path, "--label-key", "a"), 64, "--label-key requires labels"),
             ("a block of slurm", ("slurm", "--from", path, "--block-size", "4"), 64, "--block-size requires slurm-yaml"),
-            ("a map of show", ("show", "--from", path, "--host-map", "absent"), 64, "--host-map requires slurm, slurm-yaml or labels"),
+            ("a map of show", ("show", "--from", path, "--hosts-map", "absent"), 64, "--hosts-map requires slurm, slurm-yaml or labels"),
             ("a format", ("slurm", "--from", path, "--format", "json"), 64, "slurm does not take --format"),
             ("an argument", ("labels", "x", "--from", path), 64, "labels takes no argument")):
         tap.one_line(name, run(IBWIRE, "topology", *options, check=False), status, part)
