@@ -29,8 +29,8 @@ enum space {
 	SPACE_ALIKE_HOST,  /* hosts */
 };
 
-/* Comparisons of unknown names with all names that are spent on hints; about 0.1 s. */
-enum { COMPARISONS_MAX = 300000 };
+/* Unknown names that are compared with all names for a hint, and comparisons for that; about 0.1 s. */
+enum { SEARCHES_MAX = 100, COMPARISONS_MAX = 300000 };
 
 /* Lower case, single blanks, without quotes around it. */
 static void fold(const char *name, char ret[NAME_MAX_SIZE])
@@ -487,6 +487,7 @@ static void append_nearest(struct name_index *index, const char *typed, struct t
 
 	fold(typed, folded);
 	nearest_init(&nearest, folded);
+	index->searches++;
 	for (size_t i = 0; i < index->count; i++) {
 		const struct name_entry *entry = &index->entries[i];
 		size_t len = strlen(entry->key), other = strlen(folded);
@@ -525,7 +526,7 @@ void name_index_similar(struct name_index *index, const char *typed, struct text
 	reduce(short_name, reduced);
 	count = append_alike(index, SPACE_ALIKE, reduced, 0, last, ret);
 	count = append_alike(index, SPACE_ALIKE_HOST, reduced, count, last, ret);
-	if (!count && index->comparisons < COMPARISONS_MAX)
+	if (!count && index->searches < SEARCHES_MAX && index->comparisons < COMPARISONS_MAX)
 		append_nearest(index, short_name, ret);
 	if (ret->len > len)
 		text_append(ret, "?");

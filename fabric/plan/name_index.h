@@ -39,7 +39,7 @@ struct name_index {
 	struct map heads;         /* hash of a name to its first entry */
 	struct map port_guids;    /* to port */
 	struct plan_strings strings;
-	size_t comparisons;       /* of unknown names with all others, which take time */
+	size_t searches, comparisons; /* for hints, which take time */
 };
 
 /* What a name stands for. */

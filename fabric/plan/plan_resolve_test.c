@@ -455,7 +455,9 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 		"spine,3,spine,Port 3\n"
 		"spine,4,node7,mlx5_0\n"
 		"spine,5,node7,mlx5_1\n"
-		"spine,6,node0007,mlx5_1\n";
+		"spine,6,node0007,mlx5_1\n"
+		"leaf-01,7,node0007,Port 1\n"
+		"leaf-01,8,node0007,Port 1\n";
 	struct fabric *fabric = small();
 	struct shape *shape = net_shape(fabric, NULL);
 	struct plan plan = { 0 };
@@ -467,8 +469,8 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 	assert_int_equal(ports.repeated, 1);
 	assert_true(ports.links[1].repeated);
 	assert_int_equal(ports.links[1].port[0], FABRIC_NONE);
-	assert_int_equal(ports.not_judged, 4);
-	assert_int_equal(ports.problem_count, 3);
+	assert_int_equal(ports.not_judged, 6);
+	assert_int_equal(ports.problem_count, 4);
 	assert_int_equal(ports.problems[0].line, 4);
 	assert_string_equal(ports.problems[0].text,
 			    "spine/1 is cabled to leaf-01/21 in line 2, and here to leaf-01/22");
@@ -478,6 +480,9 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 	assert_int_equal(ports.problems[2].line, 6);
 	assert_string_equal(ports.problems[2].text,
 			    "the fabric has no device 'node7' (2 links): did you mean node0007?");
+	assert_int_equal(ports.problems[3].line, 9);
+	assert_string_equal(ports.problems[3].text,
+			    "node0007, Port 1 (2 links): node0007 has 2 HCAs: name one of mlx5_0, mlx5_1");
 	assert_int_equal(ports.links[0].port[0], fabric_node_port(fabric, 2, 1));
 	assert_int_equal(ports.links[6].port[1], fabric->nodes[12].first_port);
 	plan_ports_done(&ports);

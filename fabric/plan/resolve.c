@@ -29,6 +29,14 @@ struct plan_name {
 	uint32_t next;       /* with the same hash, or FABRIC_NONE */
 };
 
+/* A port that is not found: reported once, with the number of its links. */
+struct unknown_port {
+	const struct plan_link *first; /* link and end that have it */
+	int end;
+	const char *why;
+	size_t links;
+};
+
 struct resolver {
 	const struct plan *plan;
 	const struct shape *shape;
@@ -37,6 +45,9 @@ struct resolver {
 	struct plan_name **names;
 	size_t name_count, name_capacity;
 	struct map name_heads;
+	struct unknown_port *unknown;
+	size_t unknown_count, unknown_capacity;
+	struct map unknown_heads;    /* hash of device, port and reason, to index into unknown */
 	uint32_t *link_of;           /* by port: 1 + the link that has it */
 	struct plan_ports ret;
 	struct plan_strings strings; /* of the problems */
@@ -61,6 +72,52 @@ static void add_problem(struct resolver *resolver, uint32_t file, uint32_t line,
 	if (!problem->text) {
 		resolver->ret.problem_count--;
 		resolver->failed = true;
+	}
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	while (*text++);
+	return hash;
+}
+
+static void add_unknown_port(struct resolver *resolver, const struct plan_link *link, int end, const char *why)
+{
+	uint64_t key = hash_text(hash_text(hash_text(UINT64_C(0xcbf29ce484222325), link->ends[end].device),
+					   link->ends[end].port), why);
+	struct unknown_port *unknown;
+	uint32_t at;
+
+	if (map_get(&resolver->unknown_heads, key, &at)) {
+		resolver->unknown[at].links++;
+		return;
+	}
+	unknown = array_add(&resolver->unknown, &resolver->unknown_count, &resolver->unknown_capacity,
+			    sizeof(*unknown));
+	if (!unknown || map_put(&resolver->unknown_heads, key, (uint32_t)(resolver->unknown_count - 1)) < 0) {
+		resolver->unknown_count -= !!unknown;
+		resolver->failed = true;
+		return;
+	}
+	*unknown = (struct unknown_port){
+		.first = link, .end = end, .links = 1, .why = plan_string(&resolver->strings, why, strlen(why)),
+	};
+	resolver->failed |= !unknown->why;
+}
+
+static void report_unknown_ports(struct resolver *resolver)
+{
+	for (size_t i = 0; i < resolver->unknown_count && !resolver->failed; i++) {
+		const struct unknown_port *unknown = &resolver->unknown[i];
+		const struct plan_end *end = &unknown->first->ends[unknown->end];
+		char count[32] = "";
+
+		if (unknown->links > 1)
+			snprintf(count, sizeof(count), " (%zu links)", unknown->links);
+		add_problem(resolver, unknown->first->file, unknown->first->line, "%s%s%s%s: %s", end->device,
+			    *end->port ? ", " : "", end->port, count, unknown->why);
 	}
 }
 
@@ -618,8 +675,7 @@ static void resolve_link(struct resolver *resolver, uint32_t at)
 		/* Unknown names are reported once, afterwards. */
 		if (place->port[i] == FABRIC_NONE && name->found.named != NAMED_NOTHING &&
 		    name->found.named != NAMED_SEVERAL)
-			add_problem(resolver, link->file, link->line, "%s%s%s: %s", link->ends[i].device,
-				    *link->ends[i].port ? ", " : "", link->ends[i].port, why);
+			add_unknown_port(resolver, link, i, why);
 	}
 	if (place->port[0] == FABRIC_NONE || place->port[1] == FABRIC_NONE) {
 		resolver->ret.not_judged++;
@@ -706,8 +762,11 @@ int plan_resolve(const struct plan *plan, const struct shape *shape, struct plan
 		resolve_link(&resolver, i);
 	for (size_t i = 0; i < resolver.name_count && !resolver.failed; i++)
 		report_name(&resolver, resolver.names[i]);
+	report_unknown_ports(&resolver);
 	for (size_t i = 0; i < resolver.name_count; i++)
 		free(resolver.names[i]);
+	free(resolver.unknown);
+	map_done(&resolver.unknown_heads);
 	free(resolver.names);
 	free(resolver.link_of);
 	map_done(&resolver.name_heads);
