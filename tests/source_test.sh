@@ -5,6 +5,10 @@
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
 cd "$IBWIRE_SRCDIR" || exit 1
+# Without tests/run-tests, which gives each program a folder.
+if [ -z "${TMPDIR:-}" ]; then
+	TMPDIR=$(mktemp -d) && trap 'rm -rf "$TMPDIR"' EXIT
+fi
 
 # The files of the project: the files in git, or everything in an unpacked release.
 files() {
