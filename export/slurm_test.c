@@ -361,6 +361,27 @@ TEST(hosts_on_a_spine_have_a_leaf_since_a_switch_has_hosts_or_switches)
 		    "SwitchName=spine1 Switches=leaf[1-4],spine2-hosts\n");
 }
 
+TEST(a_leaf_that_is_cabled_to_a_leaf_only_is_below_the_root)
+{
+	struct fabric *fabric = net_new();
+	uint32_t spines[] = { net_switch(fabric, "spine1"), net_switch(fabric, "spine2") }, more;
+
+	add_leaves(fabric, "leaf", 1, 4, spines, 2);
+	more = net_switch(fabric, "more");
+	net_hosts(fabric, "node", 17, 4, more);
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		if (!strcmp(fabric->nodes[i].desc, "leaf1"))
+			net_link(fabric, more, i);
+	assert_conf(fabric, NULL,
+		    "SwitchName=leaf1 Nodes=node[1-4]\n"
+		    "SwitchName=leaf2 Nodes=node[5-8]\n"
+		    "SwitchName=leaf3 Nodes=node[9-12]\n"
+		    "SwitchName=leaf4 Nodes=node[13-16]\n"
+		    "SwitchName=more Nodes=node[17-20]\n"
+		    "# spine1: 2 switches: spine[1-2]\n"
+		    "SwitchName=spine1 Switches=leaf[1-4],more\n");
+}
+
 /* Lists of hosts that are left out, separated by spaces. */
 static void assert_left(const struct host_tree *tree, enum host_tree_left why, const char *names)
 {
