@@ -50,7 +50,8 @@ static int compare(const struct topology_options *options, const struct topology
 	}
 	/* The plan of another fabric is not fulfilled. */
 	if (code == 0 && !diff.planned && diff.not_judged)
-		code = err_set(err, ERR_IO, "no link of the plan can be judged: the fabric does not have its devices and ports");
+		code = err_set(err, ERR_IO, "no link of the plan can be judged: the fabric does not have its devices "
+			       "and ports");
 	if (code == 0)
 		code = diff.count > 0;
 	plan_diff_done(&diff);

@@ -75,11 +75,17 @@ void plan_strings_done(struct plan_strings *strings)
 
 const char *plan_problem_line(struct plan_strings *strings, const char *fmt, va_list args)
 {
-	char line[600], clean[1200];
+	struct text clean = { 0 };
+	const char *ret = NULL;
+	char line[600];
 
 	vsnprintf(line, sizeof(line), fmt, args);
-	text_sanitise(line, strlen(line), clean, sizeof(clean));
-	return plan_string(strings, clean, strlen(clean));
+	/* Devices and ports were sanitised when they were read, other cells were not. */
+	text_append_escaped(&clean, line, strlen(line));
+	if (!text_failed(&clean))
+		ret = plan_string(strings, text_chars(&clean), clean.len);
+	text_done(&clean);
+	return ret;
 }
 
 void plan_add_problem(struct plan_reader *reader, size_t line, const char *fmt, ...)
