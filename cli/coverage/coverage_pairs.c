@@ -133,6 +133,8 @@ static const char *sentence(const struct pairs_page *of, struct page *page)
 	struct text text = { 0 };
 	char span[WHEN_SIZE];
 
+	if (!rounds->wanted)
+		return of->report->all ? "no link is active" : "all active links have carried the load";
 	text_appendf(&text, "%zu round%s of %s load%s %zu of %zu link directions", rounds->count,
 		     text_plural(rounds->count), when_format_span(of->report->limits.load_us, span),
 		     rounds->count == 1 ? "s" : "", rounds->loaded, rounds->wanted);

@@ -312,6 +312,21 @@ static void check_page(const struct plant *plant, const char *page)
 	free(plan);
 }
 
+/* Pairs are asked for what was not loaded only, which is what no pair could load. */
+static void check_rest(const char *line, const json_t *not_loaded)
+{
+	const char *plan = strstr(line, "--plan|plan.net|");
+	char pairs_line[256];
+	json_t *pairs;
+
+	snprintf(pairs_line, sizeof(pairs_line), "%.*s%s|--pairs", (int)(plan - line), line,
+		 plan + strlen("--plan|plan.net|"));
+	pairs = json_of(pairs_line);
+	assert_int_equal(integer_of(json_object_get(pairs, "summary"), "directions"), json_array_size(not_loaded));
+	assert_int_equal(integer_of(json_object_get(pairs, "summary"), "rounds"), 0);
+	json_decref(pairs);
+}
+
 static void planted_faults_are_named_and_no_others(void **state)
 {
 	struct text jobs = { 0 };
@@ -341,6 +356,7 @@ static void planted_faults_are_named_and_no_others(void **state)
 	assert_int_equal(integer_of(summary, "other_findings"), 0);
 	assert_int_equal(integer_of(summary, "points"),
 			 count_links(json_object_get(coverage, "directions")) + plant.by_kind[FAULT_SWAP]);
+	check_rest(line, left);
 	line[strlen(line) - strlen("--format|json")] = '\0';
 	strncat(line, "--html|-", sizeof(line) - strlen(line) - 1);
 	assert_int_equal(run(line, &page, &err), 1);
