@@ -50,6 +50,8 @@ OTHERS = {
     "states of hosts": ("node0001 drained\nnode[0002-0004] idle*\nnode0005 alloc\n", [["health", "--hosts-state", "%", "--format", "json"]]),
     "log of NCCL": (NCCL, [["doctor", "--root", "nowhere", "--nccl", "%"], ["doctor", "--nccl", "%", "--format", "json"]]),
     "map of pods": ("alpha node0001\nbeta\tnode0002\n", [["doctor", "--nccl", "log", "--hosts-map", "%", "--format", "json"]]),
+    "map of hosts": ("node[0001-0002] gpu[1-2] # rack 1\nnode0003 x\n0x0c42a10300000000 y\n", [
+        ["topology", "slurm", "--hosts-map", "%"], ["topology", "labels", "--hosts-map", "%"]]),
     "web configuration": ("tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n  min_version: TLS13\nbasic_auth_users:\n  me: "
                           "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n",
                           [["metrics", "--listen", "192.0.2.1:9", "--web-config", "%"]]),
