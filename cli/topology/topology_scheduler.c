@@ -19,7 +19,7 @@
 enum { LISTED_MOST = 8 };
 
 /*
- * Keys of NVIDIA/topograph 0.2 to 0.5, from the leaf up. Version 0.1 had block and datacenter instead of leaf and
+ * Keys of NVIDIA/topograph 0.3 to 0.5, from the leaf up. Version 0.1 had block and datacenter instead of leaf and
  * core; from 1.0 on they are fabric.topograph.run/tier-0, tier-1 and so on.
  * Source: the documents of these versions about the Kubernetes engine and about node labels.
  */
