@@ -198,10 +198,19 @@ static uint16_t lid_of(const struct walk *walk, const struct goal *goal)
 /* Entries of up to 64 LIDs side by side, so that tables are read in order. */
 static void read_block(const struct walk *walk, size_t first, size_t count)
 {
-	for (uint32_t at = 0; at < walk->demand->switches; at++)
+	uint16_t lids[ROUTES_BLOCK];
+
+	for (size_t i = 0; i < count; i++)
+		lids[i] = lid_of(walk, &walk->demand->goals[first + i]);
+	for (uint32_t at = 0; at < walk->demand->switches; at++) {
+		const struct route_table *table = walk->tables[at];
+		uint32_t known = table ? table->lids : 0;
+		uint8_t *out = walk->out + at;
+
+		/* As routes_out_port(), which would be most of the time here. */
 		for (size_t i = 0; i < count; i++)
-			walk->out[i * walk->demand->switches + at] =
-				routes_out_port(walk->tables[at], lid_of(walk, &walk->demand->goals[first + i]));
+			out[i * walk->demand->switches] = lids[i] < known ? table->ports[lids[i]] : ROUTES_NO_PORT;
+	}
 }
 
 /* The sending ports of the links between two switches. Return: their number; 0: there is no path. */

@@ -35,7 +35,7 @@ struct planning {
 	size_t member_count;
 	bool *chosen, *best;  /* by link */
 	size_t best_count;
-	size_t steps;
+	size_t steps, limit;
 	bool complete;
 	uint32_t banned;      /* link that fill() leaves out; UINT32_MAX: none */
 };
@@ -307,7 +307,7 @@ static void search(struct planning *of, size_t at, size_t taken)
 		remember(of, taken);
 	if (at == of->member_count || taken + bound(of, at) <= of->best_count)
 		return;
-	if (of->steps > BAD_LINKS_STEPS) {
+	if (of->steps > of->limit) {
 		of->complete = false;
 		return;
 	}
@@ -330,7 +330,7 @@ static void exchange(struct planning *of)
 
 	while (better) {
 		better = false;
-		for (size_t i = 0; i < of->member_count && !better; i++) {
+		for (size_t i = 0; i < of->member_count && !better && of->steps < 2 * of->limit; i++) {
 			uint32_t link = of->members[i];
 			size_t taken;
 
@@ -480,14 +480,18 @@ static int plan_round(struct planning *of, uint32_t *sets, struct fabric *varian
 		      struct error *err)
 {
 	bool largest = true, connected = true, any = false;
+	size_t candidates = 0;
 	int code = find_groups(of, sets) < 0 ? err_nomem(err) : 0;
 
 	memset(of->chosen, 0, of->count * sizeof(*of->chosen));
+	for (uint32_t i = 0; i < of->count; i++)
+		candidates += !of->links[i].round;
 	for (uint32_t root = 0; code == 0 && root < of->count; root++) {
 		of->member_count = 0;
 		for (uint32_t i = root; i < of->count; i++)
 			if (!of->links[i].round && root_of(sets, i) == root)
 				of->members[of->member_count++] = i;
+		of->limit = BAD_LINKS_STEPS / (plan->rounds ? 10 : 1) * of->member_count / (candidates + 1);
 		if (of->member_count)
 			largest &= solve(of);
 	}
