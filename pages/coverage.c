@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/rate.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/plan_diff.h"
@@ -13,8 +15,8 @@
 #include "facts/port_marks.h"
 #include "storage/reader.h"
 
-/* The load is judged over intervals of at most this time, or of one sweep. */
-enum { PIECE_US = 60 * 1000000 };
+/* The load is judged over intervals of at most this time, or of one sweep; sums are of at most this time. */
+enum { PIECE_US = 60 * 1000000, SUMS_US = 20 * 60 * 1000000 };
 
 struct history_reading {
 	struct coverage *coverage;
@@ -41,17 +43,90 @@ static bool add_delta(void *ctx, size_t port, const struct history_port *who, co
 	return true;
 }
 
+/* --- idle stretches --- */
+
+/*
+ * Sweeps (after, until] that are read in one way. In an idle one no port has as much traffic as in one interval with the
+ * load: sums say the same of loads as single sweeps, which take sixty times as long to read. After an error, the time
+ * without errors begins with the next sum.
+ */
+struct stretch {
+	int64_t after, until;
+	bool idle;
+};
+
+struct stretches {
+	const struct coverage *coverage;
+	const uint32_t *index; /* as in struct history_reading */
+	struct stretch *list;
+	size_t count, capacity;
+	int64_t length_us;     /* of the current piece */
+	bool no_memory;
+};
+
+static bool begin_stretch(void *ctx, const struct history_piece *piece)
+{
+	struct stretches *found = ctx;
+	struct stretch *last = array_add(&found->list, &found->count, &found->capacity, sizeof(*last));
+
+	found->no_memory = !last;
+	if (!last)
+		return false;
+	*last = (struct stretch){ piece->from_sweep - 1, piece->to_sweep - 1, piece->source != HISTORY_RAW };
+	found->length_us = piece->to_us - piece->from_us + found->coverage->interval_us;
+	/* Two of one kind are one; what follows may be of another kind as soon as it is known. */
+	if (found->count > 1 && last[-1].idle == last->idle && !last->idle) {
+		last[-1].until = last->until;
+		found->count--;
+	}
+	return true;
+}
+
+static bool mark_busy(void *ctx, size_t port, const struct history_port *who, const struct delta *delta, int64_t samples)
+{
+	struct stretches *found = ctx;
+	const struct coverage *coverage = found->coverage;
+	struct stretch *last = &found->list[found->count - 1];
+	uint64_t bits_per_s = port_rate_bits_per_s(&coverage->fabric->ports[found->index[port]]);
+	double most = coverage->limits.min_load_percent * (double)coverage->interval_us / (double)found->length_us;
+
+	(void)who;
+	(void)samples;
+	for (int i = COUNTER_XMIT_DATA; last->idle && i <= COUNTER_RCV_DATA; i++) {
+		struct measure percent = rate_utilization_percent(rate_bytes_per_s(delta, (enum counter)i), bits_per_s);
+
+		/* Of what is not known here, single sweeps may know a part. */
+		last->idle = measure_exact(percent) < most;
+	}
+	return true;
+}
+
+/* @query: with the ports */
+static int find_stretches(struct coverage_report *report, const struct history_query *query, const uint32_t *index,
+			  struct stretches *ret, struct error *err)
+{
+	const struct history_consumer consumer = { begin_stretch, mark_busy, ret };
+	struct history_query sums = *query;
+	int code;
+
+	*ret = (struct stretches){ .coverage = &report->coverage, .index = index };
+	sums.longest_us = SUMS_US;
+	sums.damage = NULL;
+	code = reader_history(report->moment->reader, &sums, &consumer, err);
+	return code == 0 && ret->no_memory ? err_nomem(err) : code;
+}
+
 static int read_history(struct coverage_report *report, const struct history_range *range, struct error *err)
 {
 	const struct fabric *fabric = report->moment->fabric;
 	struct history_port *ports = calloc(fabric->port_count + 1, sizeof(*ports));
 	uint32_t *index = calloc(fabric->port_count + 1, sizeof(*index));
 	int64_t interval_us = report->coverage.interval_us;
-	struct history_reading reading = { .coverage = &report->coverage, .index = index,
-				   .long_us = interval_us > PIECE_US ? interval_us : PIECE_US };
+	struct history_reading reading = { .coverage = &report->coverage, .index = index };
 	const struct history_consumer consumer = { begin_piece, add_delta, &reading };
-	struct history_query query = { .after = range->after, .until = range->until, .longest_us = PIECE_US,
-				       .ports = ports, .counters = COVERAGE_COUNTERS, .damage = &report->damage };
+	struct history_query query = { .after = range->after, .until = range->until, .ports = ports,
+				       .counters = COVERAGE_COUNTERS, .damage = &report->damage };
+	struct stretches found = { 0 };
 	int code = ports && index ? 0 : err_nomem(err);
 
 	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
@@ -61,7 +136,15 @@ static int read_history(struct coverage_report *report, const struct history_ran
 		ports[query.port_count++] = history_port_of(fabric, i);
 	}
 	if (code == 0)
+		code = find_stretches(report, &query, index, &found, err);
+	for (size_t i = 0; code == 0 && i < found.count; i++) {
+		query.after = found.list[i].after;
+		query.until = found.list[i].until;
+		query.longest_us = found.list[i].idle ? SUMS_US : PIECE_US;
+		reading.long_us = found.list[i].idle ? SUMS_US : interval_us > PIECE_US ? interval_us : PIECE_US;
 		code = reader_history(report->moment->reader, &query, &consumer, err);
+	}
+	free(found.list);
 	free(ports);
 	free(index);
 	return code;
