@@ -21,7 +21,7 @@ static const struct command commands[] = {
 	  "load balance over equivalent links: measured, predicted by routes, cause", false,
 	  .run = balance_run },
 	{ "topology", "show|check [PLAN ...]|save FILE|diff FILE|dot|route A B|slurm|slurm-yaml|labels",
-	  "topology summary, baseline and differences, routes, files of schedulers", false,
+	  "topology summary, baseline and differences, cabling plan, routes, files of schedulers", false,
 	  .run = topology_run },
 	{ "what-if", "SUBJECT ...|--bad-links",
 	  "what happens if links, switches or hosts are taken out; which bad links can be", false,

@@ -100,7 +100,8 @@ COMMANDS = {
     "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort mean_utilization_percent"]}),
     "topology": ("show", {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
-        "--hosts": ["dot --hosts"], "--hosts-map": ["slurm --hosts-map names.map"], "--output": ["slurm --output NEW.conf"],
+        "--hosts": ["dot --hosts"], "--html": ["check hosts.csv trunks.csv --html NEW.html"],
+        "--hosts-map": ["slurm --hosts-map names.map"], "--output": ["slurm --output NEW.conf"],
         "--all-hosts": ["slurm --all-hosts", "labels --all-hosts"], "--block-size": ["slurm-yaml --block-size 2"],
         "--label-key": ["labels --label-key fabric.topograph.run/tier-0"],
         "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
@@ -488,6 +489,10 @@ def facts_of(sim):
     tap.result(wait_for(findings, 30, 0.2), "a finding for a disconnected link")
     write("fabric.txt", sim.run("ibnetdiscover").out)
     sim.ibwire("topology", "save", "accepted.net")
+    for path, of_hosts in (("hosts.csv", True), ("trunks.csv", False)):
+        write(path, "#StartDevice,StartPort,EndDevice,EndPort\n" + "".join(
+            f"{row['node']},Port {row['port']},{row['peer']},Port {row['peer_port']}\n" for row in sim.json("links")
+            if row["state"].lower() == "active" and ("mlx5" in row["node"] + row["peer"]) == of_hosts))
     lids = {row["node"]: row["lid"] for row in sim.json("ports", "node0001", "node0008")}
     sweeps = sim.json("sql", "SELECT min(wall_us) AS first, max(wall_us) AS last FROM sweep")[0]
     facts = {name.upper(): time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(us // 1000000 + (name == "last")))
