@@ -46,8 +46,8 @@ static bool add_delta(void *ctx, size_t port, const struct history_port *who, co
 /* --- idle stretches --- */
 
 /*
- * Sweeps (after, until] that are read in one way. In an idle one no port has as much traffic as in one interval with the
- * load: sums say the same of loads as single sweeps, which take sixty times as long to read. After an error, the time
+ * Sweeps (after, until] that are read in one way. In an idle one no port has as much traffic as in one interval with
+ * the load: sums say the same of loads as single sweeps, which take sixty times as long to read. After an error, the time
  * without errors begins with the next sum.
  */
 struct stretch {
@@ -82,7 +82,8 @@ static bool begin_stretch(void *ctx, const struct history_piece *piece)
 	return true;
 }
 
-static bool mark_busy(void *ctx, size_t port, const struct history_port *who, const struct delta *delta, int64_t samples)
+static bool mark_busy(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		      int64_t samples)
 {
 	struct stretches *found = ctx;
 	const struct coverage *coverage = found->coverage;
