@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
 
