@@ -1058,6 +1058,9 @@ SMALL_TEST(a_link_that_is_down_is_not_a_missing_cable)
 			   "link is down\n");
 	unplug(fix->fabric, port);
 	assert_differences(fix, "missing: connect leaf-a01/1 and node1 mlx5_0/1: neither has a link\n");
+	fix->fabric->ports[port].state = PORT_ACTIVE;
+	assert_differences(fix, "missing: check the other end of the cable at leaf-a01/1, where a node does not "
+			   "respond: the plan has node1 mlx5_0/1\n");
 }
 
 SMALL_TEST(a_link_below_its_planned_rate_is_slow)

@@ -116,7 +116,7 @@ static void compare(struct health *health, struct cabling *state)
 	*state = now;
 }
 
-/* Does a rule about links report that a planned link is down, or slow? */
+/* Does another rule report that a planned link is down, or slow, or leads to a node that does not respond? */
 static bool is_reported(const struct health *health, const struct cabling *state, const struct plan_difference *one)
 {
 	for (uint32_t i = one->first_link; i < one->first_link + one->link_count; i++) {
@@ -127,7 +127,8 @@ static bool is_reported(const struct health *health, const struct cabling *state
 			const struct health_port *port = ports[end] == FABRIC_NONE ? NULL : health->port_of[ports[end]];
 
 			known |= port && (one->change == PLAN_SLOW ? port->degraded != LINK_NOT_DEGRADED :
-								      port->link == LINK_IS_DOWN);
+					  port->link == LINK_IS_DOWN ||
+					  port_is_unidentified(&health->input->fabric->ports[ports[end]]));
 		}
 		if (!known)
 			return false;

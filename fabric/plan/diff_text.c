@@ -128,6 +128,14 @@ static void missing_text(const struct subject *subject)
 		text_append(subject->text, ": it was seen, and its link is down");
 		return;
 	}
+	for (unsigned end = 0; end < 2; end++)
+		if (place->port[end] != FABRIC_NONE && port_is_unidentified(&ports[place->port[end]])) {
+			text_append(subject->text, "check the other end of the cable at ");
+			append_port(subject, place->port[end]);
+			text_append(subject->text, ", where a node does not respond: the plan has ");
+			append_end(subject, 0, !end);
+			return;
+		}
 	text_append(subject->text, "connect ");
 	append_link(subject, 0);
 	if (place->port[0] != FABRIC_NONE && place->port[1] != FABRIC_NONE) {

@@ -492,7 +492,7 @@ def facts_of(sim):
     for path, of_hosts in (("hosts.csv", True), ("trunks.csv", False)):
         write(path, "#StartDevice,StartPort,EndDevice,EndPort\n" + "".join(
             f"{row['node']},Port {row['port']},{row['peer']},Port {row['peer_port']}\n" for row in sim.json("links")
-            if row["state"].lower() == "active" and ("mlx5" in row["node"] + row["peer"]) == of_hosts))
+            if row["state"] == row["peer_state"] == "Active" and ("mlx5" in row["node"] + row["peer"]) == of_hosts))
     lids = {row["node"]: row["lid"] for row in sim.json("ports", "node0001", "node0008")}
     sweeps = sim.json("sql", "SELECT min(wall_us) AS first, max(wall_us) AS last FROM sweep")[0]
     facts = {name.upper(): time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(us // 1000000 + (name == "last")))
