@@ -429,6 +429,9 @@ static void report_device(struct plan_work *work, const struct half *halves, siz
 		/* A port that is not free may be connected to the device under another name. */
 		if (other == FABRIC_NONE && work->present[port] != FABRIC_NONE)
 			continue;
+		/* A second link of the port. */
+		if (other != FABRIC_NONE && work->present[port] == FABRIC_NONE)
+			continue;
 		if (other == FABRIC_NONE && !absent)
 			plan_diff_begin(work, PLAN_MISSING, FABRIC_NONE, FABRIC_NONE);
 		plan_diff_add_link(work, halves[i].link);

@@ -40,7 +40,9 @@ static const struct {
 	{ "spine", KIND_DEVICE, 6 }, { "core", KIND_DEVICE, 7 }, { "system", KIND_DEVICE, 1 },
 	{ "equipment", KIND_DEVICE, 1 }, { "machine", KIND_DEVICE, 3 }, { "chassis", KIND_DEVICE, 4 },
 	{ "asset", KIND_DEVICE, 1 }, { "nodename", KIND_DEVICE, 2 }, { "devicename", KIND_DEVICE, 1 },
-	{ "compute", KIND_DEVICE, 3 }, { "guid", KIND_GUID, 0 }, { "port", KIND_PORT, 0 }, { "ports", KIND_PORT, 0 },
+	{ "compute", KIND_DEVICE, 3 }, { "gpu", KIND_DEVICE, 3 }, { "tor", KIND_DEVICE, 4 },
+	{ "edge", KIND_DEVICE, 4 }, { "endpoint", KIND_DEVICE, 1 }, { "termination", KIND_PORT, 0 },
+	{ "guid", KIND_GUID, 0 }, { "port", KIND_PORT, 0 }, { "ports", KIND_PORT, 0 },
 	{ "interface", KIND_PORT, 0 }, { "if", KIND_PORT, 0 }, { "intf", KIND_PORT, 0 }, { "portname", KIND_PORT, 0 },
 	{ "hca", KIND_HCA, 0 }, { "nic", KIND_HCA, 0 }, { "adapter", KIND_HCA, 0 }, { "rail", KIND_OTHER, 0 },
 	{ "rack", KIND_RACK, 0 }, { "cabinet", KIND_RACK, 0 }, { "racks", KIND_RACK, 0 }, { "schrank", KIND_RACK, 0 },
@@ -64,7 +66,8 @@ static const struct {
 
 static const char *const other_words[] = {
 	"side", "name", "id", "number", "no", "num", "nr", "of", "the", "ib", "infiniband", "label", "fields", "full",
-	"link", "data", "gb", "gbps", "gbit", "mb", "mbps", "mbit", "s", "m", "meters", "metres", "ft",
+	"link", "connected", "connection", "uplink", "downlink", "data", "gb", "gbps", "gbit", "mb", "mbps", "mbit", "s",
+	"m", "meters", "metres", "ft",
 };
 
 struct word {
@@ -78,29 +81,12 @@ struct column {
 	uint8_t class;   /* that of a device word; 0: none */
 	bool numbered;   /* its side is a number */
 	bool titled;
+	bool weak;       /* "From", "Name": a device, unless another column is */
 };
 
 static bool is_letter(char c)
 {
 	return isalpha((unsigned char)c) || ((unsigned char)c & 0x80);
-}
-
-/* The next word of a title: of "StartDevice", "start_device", "Switch1". Return: its length; 0: the end. */
-static size_t next_word(const char **at)
-{
-	const char *s = *at;
-	size_t len = 1;
-
-	while (*s && !is_letter(*s) && !isdigit((unsigned char)*s))
-		s++;
-	*at = s;
-	if (!*s)
-		return 0;
-	if (isdigit((unsigned char)*s))
-		return strspn(s, "0123456789");
-	while (is_letter(s[len]) && !(isupper((unsigned char)s[len]) && islower((unsigned char)s[len - 1])))
-		len++;
-	return len;
 }
 
 static bool is_text(const char *text, const char *at, size_t len)
@@ -126,6 +112,30 @@ static bool find_word(const char *at, size_t len, struct word *ret)
 		if (is_text(other_words[i], at, len))
 			return true;
 	return false;
+}
+
+/* The next word of a title: of "StartDevice", "start_device", "Switch1", "ToR". Return: its length; 0: the end. */
+static size_t next_word(const char **at)
+{
+	const char *s = *at;
+	struct word whole;
+	size_t len = 1;
+
+	while (*s && !is_letter(*s) && !isdigit((unsigned char)*s))
+		s++;
+	*at = s;
+	if (!*s)
+		return 0;
+	if (isdigit((unsigned char)*s))
+		return strspn(s, "0123456789");
+	while (is_letter(s[len]))
+		len++;
+	if (find_word(s, len, &whole))
+		return len;
+	len = 1;
+	while (is_letter(s[len]) && !(isupper((unsigned char)s[len]) && islower((unsigned char)s[len - 1])))
+		len++;
+	return len;
 }
 
 /* A word, or two in one, as "srcport". Return: their number; 0: not known. */
@@ -200,8 +210,10 @@ static bool read_title(const char *cell, struct column *ret)
 	if (end && !column.side)
 		column.side = SIDE_B;
 	/* "From", "Peer", "A-end", "Name" are devices; "#" is nothing. */
-	if (column.kind == KIND_NONE && ((column.side && !(letter && count == 1)) || strcasestr(cell, "name")))
+	if (column.kind == KIND_NONE && ((column.side && !(letter && count == 1)) || strcasestr(cell, "name"))) {
 		column.kind = KIND_DEVICE;
+		column.weak = true;
+	}
 	/* "Device Type", "Node Width" and the like do not describe the link. */
 	if ((column.kind == KIND_TYPE || column.kind == KIND_STATE) &&
 	    (column.side || column.class || strcasestr(cell, "hca")))
@@ -247,12 +259,20 @@ static void side_by_titles(struct column *columns, size_t count)
 	}
 }
 
-/* "Device, Port, Remote Device, Remote Port": the columns without a side are the other one. */
+/*
+ * "Device, Port, Remote Device, Remote Port": the columns without a side are the other one; of two of a kind, as in
+ * "Device, Port, Connected to, Port", the first.
+ */
 static void side_by_other(struct column *columns, size_t count, uint8_t named)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!columns[i].side && is_of_end(columns[i].kind))
-			columns[i].side = named == SIDE_A ? SIDE_B : SIDE_A;
+	bool seen[KIND_OTHER + 1] = { false };
+
+	for (size_t i = 0; i < count; i++) {
+		if (columns[i].side || !is_of_end(columns[i].kind))
+			continue;
+		columns[i].side = (named == SIDE_A) != seen[columns[i].kind] ? SIDE_B : SIDE_A;
+		seen[columns[i].kind] = true;
+	}
 }
 
 /* No title names a side: the second of a kind is of the second end, "Host Port" is of "Host". */
@@ -294,8 +314,11 @@ static void set_end(struct header *header, const struct column *columns, size_t 
 
 	switch (columns[at].kind) {
 	case KIND_DEVICE:
+		/* "side_a_device, side_a_name": the name of a port. */
+		if (end->device != HEADER_NONE && columns[at].weak && !columns[end->device].weak)
+			set_once(&end->port, at);
 		/* The last one before the port: "Rack, Name, Name, Port" has a wrong title. */
-		if (end->port == HEADER_NONE || end->device == HEADER_NONE)
+		else if (end->port == HEADER_NONE || end->device == HEADER_NONE)
 			end->device = (int)at;
 		break;
 	case KIND_PORT:

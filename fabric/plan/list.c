@@ -156,7 +156,10 @@ static void set_place(const struct above *above, char *ret, size_t size)
 		len += set_text(ret + len, size - len, " ");
 	if (number)
 		len += set_text(ret + len, size - len, "U");
-	set_text(ret + len, size - len, above->unit);
+	len += set_text(ret + len, size - len, above->unit);
+	/* "41.0" of a spreadsheet is a number. */
+	if (number && len > 2 && !strcmp(ret + len - 2, ".0"))
+		ret[len - 2] = '\0';
 }
 
 static bool is_short_of(const struct list *list, const struct header_end *end)

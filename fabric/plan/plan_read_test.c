@@ -575,6 +575,13 @@ TEST(columns_are_found_by_their_titles)
 		  ",,l1,Port 22,,,,,,,,,,,,Disabled,Disconnected\n", "l1|Port 21|A7 U12", "s1|Port 1|B01 U4" },
 		{ "\"Start\nDevice\",\"Start\nPort\",\"End\nDevice\",\"End\nPort\"\n\"l\n1\",21,s1,1\n", "l 1|21|",
 		  "s1|1|" },
+		/* NetBox, as it exports and imports cables. */
+		{ "Label,Rack A,Device A,Termination A,Rack B,Device B,Termination B,Status,Type,Length\n"
+		  "c1,R7,l1,IB1/21,R8,s1,IB1/1,Connected,AOC,5\n", "l1|IB1/21|R7", "s1|IB1/1|R8" },
+		{ "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,type,status\n"
+		  "l1,dcim.interface,Port 21,s1,dcim.interface,Port 1,mmf,connected\n", "l1|Port 21|", "s1|Port 1|" },
+		{ "Server,NIC,Server U,ToR Switch,ToR Port\nn1,mlx5_0,41.0,sw1,7.0\n", "n1|mlx5_0|U41", "sw1|7.0|" },
+		{ "Leaf Switch,Uplink Port,Connected To,Port\nl1,21,s1,1\n", "l1|21|", "s1|1|" },
 		/* Old line breaks. */
 		{ "StartDevice,StartPort,EndDevice,EndPort\rl1,21,s1,1\r", "l1|21|", "s1|1|" },
 		/* Ports that are not to be cabled, titles of sections, and a legend. */

@@ -563,12 +563,43 @@ TEST(a_damaged_line_claims_its_cable)
 	net_done(fabric, shape);
 }
 
+/* Two links of one port to a device that the fabric does not have. */
+TEST(a_port_that_is_twice_at_an_unknown_device_is_judged_once)
+{
+	static const char list[] = "StartDevice,StartPort,EndDevice,EndPort\nl1,1,l2,1\nl1,2,ghost,1\nl1,2,ghost,2\n"
+				   "l1,3,ghost,3\n";
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+	struct plan plan = { 0 };
+	struct plan_ports ports;
+	struct plan_diff diff;
+	struct error err = { 0 };
+
+	net_switch(fabric, "l1");
+	net_switch(fabric, "l2");
+	net_switch(fabric, "other");
+	net_link(fabric, 0, 1);
+	net_links(fabric, 0, 2, 2);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(plan_read(&plan, "plan", list, sizeof(list) - 1, &err), 0);
+	ports = resolve(&plan, shape);
+	assert_int_equal(plan_compare(&plan, &ports, shape, &diff, &err), 0);
+	assert_int_equal(diff.count, 1);
+	assert_int_equal(diff.by_change[PLAN_REPLACED], 1);
+	assert_int_equal(diff.not_judged, 1);
+	plan_diff_done(&diff);
+	plan_ports_done(&ports);
+	plan_done(&plan);
+	net_done(fabric, shape);
+}
+
 TEST(ports_are_taken_apart)
 {
 	static const struct {
 		const char *text, *parts; /* numbers, device, module, ASIC, HCA, cage */
 	} cases[] = {
 		{ "Port 21", "21" }, { "P21", "21" }, { "21", "21" }, { "21/1", "21,1" }, { "6.2", "6,2" },
+		{ "21.0", "21" },
 		{ "1/6/2", "1,6,2" }, { "Switch Port 6.2", "6,2" }, { "sw6p2", "c6.2" }, { "QSFP 6", "c6.0" },
 		{ "Blade 16_Port 2/20", "2,20 L16" }, { "L16/U2/P20", "20 L16 u2" }, { "S3 P5", "5 S3" },
 		{ "mlx5_0 Port 1", "1 mlx5_0" }, { "mlx5_0/1", "1 mlx5_0" }, { "HCA-1 P2", "2 h2" }, { "HCA 3", "h4" },

@@ -133,8 +133,12 @@ bool port_text_parse(const char *text, struct port_text *ret)
 		enum part part = PART_PORT;
 
 		at += strspn(at, " \t_/:,-#().");
-		if (!*at)
+		if (!*at) {
+			/* "21.0" of a spreadsheet is a number. */
+			if (ret->count == 2 && ret->dotted && !ret->numbers[1])
+				ret->count = 1;
 			return true;
+		}
 		len = device_len(at);
 		if (len && !*ret->device) {
 			snprintf(ret->device, sizeof(ret->device), "%.*s", (int)len, at);
