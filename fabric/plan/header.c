@@ -66,8 +66,8 @@ static const struct {
 
 static const char *const other_words[] = {
 	"side", "name", "id", "number", "no", "num", "nr", "of", "the", "ib", "infiniband", "label", "fields", "full",
-	"link", "connected", "connection", "uplink", "downlink", "data", "gb", "gbps", "gbit", "mb", "mbps", "mbit", "s",
-	"m", "meters", "metres", "ft",
+	"link", "connected", "connection", "uplink", "downlink", "data", "gb", "gbps", "gbit", "mb", "mbps", "mbit",
+	"s", "m", "meters", "metres", "ft",
 };
 
 struct word {
