@@ -20,7 +20,7 @@ static struct ber from_count(uint64_t errors, int64_t elapsed_us, uint64_t link_
 double ber_below(const struct ber *ber)
 {
 	/* A lower bound of 0 has no upper bound. */
-	return ber->rate == 0 && !ber->at_least ? 1 / ber->bits : NAN;
+	return ber->rate == 0 && !ber->at_least ? BER_BELOW_ERRORS / ber->bits : NAN;
 }
 
 struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s)

@@ -20,7 +20,10 @@
 
 #include "analysis/delta.h"
 
-/* Without errors the rate is 0 of `bits`; ber_below() gives the upper bound 1 / bits. */
+/* Without any error in n bits the rate is below 3 / n with 95 % confidence, since exp(-3) = 0.05 ("rule of three"). */
+#define BER_BELOW_ERRORS 3.0
+
+/* Without errors the rate is 0 of `bits`; ber_below() gives the upper bound. */
 struct ber {
 	double rate;   /* errors / bits; NAN: unknown */
 	double bits;   /* observed bits; 0: unknown */
@@ -28,7 +31,7 @@ struct ber {
 };
 
 /*
- * ber_below - upper bound of the rate after no error; NAN: there were errors, or nothing is known.
+ * ber_below - upper bound of the rate after no error, 95 %; NAN: there were errors, or nothing is known.
  */
 double ber_below(const struct ber *ber);
 

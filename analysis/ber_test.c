@@ -44,7 +44,7 @@ TEST(without_errors_the_rate_has_an_upper_bound)
 	struct ber ber = ber_symbol(&delta, ndr());
 
 	assert_true(ber.rate == 0);
-	assert_true(is_near(ber_below(&ber), 1 / 1.44e15));
+	assert_true(is_near(ber_below(&ber), 3 / 1.44e15));
 	/* Errors before a reset are lost. */
 	delta.reset = SYMBOL_BIT;
 	ber = ber_symbol(&delta, ndr());

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/ber.h"
 #include "analysis/delta.h"
 #include "analysis/rate.h"
 #include "base/err.h"
@@ -164,7 +165,7 @@ void coverage_end(struct coverage *coverage, int64_t until_us)
 
 int64_t coverage_ber_time_us(double ber, uint64_t bits_per_s)
 {
-	double us = bits_per_s && ber > 0 ? ceil(1e6 * COVERAGE_BER_FACTOR / ber / (double)bits_per_s) : 0;
+	double us = bits_per_s && ber > 0 ? ceil(1e6 * BER_BELOW_ERRORS / ber / (double)bits_per_s) : 0;
 
 	return us < 9e18 ? (int64_t)us : INT64_MAX;
 }
@@ -181,7 +182,7 @@ double coverage_ber_below(const struct coverage *coverage, uint32_t port)
 	double bits = (double)coverage->list[port].clean_us / 1e6 *
 		      (double)port_rate_bits_per_s(&coverage->fabric->ports[port]);
 
-	return bits > 0 ? COVERAGE_BER_FACTOR / bits : NAN;
+	return bits > 0 ? BER_BELOW_ERRORS / bits : NAN;
 }
 
 unsigned coverage_left(const struct coverage *coverage, uint32_t port)

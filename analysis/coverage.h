@@ -27,9 +27,6 @@ struct fabric;
 	 COUNTER_BIT(COUNTER_LOCAL_LINK_INTEGRITY_ERRORS) | COUNTER_BIT(COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS))
 #define COVERAGE_COUNTERS (COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA) | COVERAGE_ERROR_SET)
 
-/* Error-free bits times this are the BER that is excluded with 95 % confidence: -ln(0.05) is 2.996. */
-#define COVERAGE_BER_FACTOR 3.0
-
 struct coverage_limits {
 	double min_load_percent; /* of the data rate of the link */
 	int64_t load_us;         /* it is to be carried for, in total */

@@ -368,7 +368,7 @@ TEST(details_table_shows_ber_fec_and_counters)
 	made.speeds.sum.reset = UINT32_C(1) << DETAIL_FEC_CORRECTED_SYMBOLS;
 	assert_table(&made,
 "PORT    COUNTER                    IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
-"leaf/1  symbol_ber                 < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+"leaf/1  symbol_ber                 < 1.5e-12      -  errors/bit  10.0 s   5.0 s  "
 	"bit error rate seen by packets\n"
 "leaf/1  effective_ber                      -      -  -                -  20.0 s  "
 	"unknown: a counter is saturated or was reset\n"
@@ -390,7 +390,7 @@ TEST(unknown_fec_mode_has_no_numbers)
 	count(&made, DETAIL_UNKNOWN_BLOCKS, 3, 3);
 	assert_table(&made,
 "PORT    COUNTER         IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
-"leaf/1  symbol_ber      < 5.0e-13      -  errors/bit  10.0 s   5.0 s  bit error rate seen by packets\n"
+"leaf/1  symbol_ber      < 1.5e-12      -  errors/bit  10.0 s   5.0 s  bit error rate seen by packets\n"
 "leaf/1  effective_ber           -      -  -                -  20.0 s  unknown: see FEC\n"
 "leaf/1  raw_ber                 -      -  -                -  20.0 s  unknown: see FEC\n"
 "leaf/1  FEC               unknown      -  -                -  20.0 s  "
@@ -424,7 +424,7 @@ TEST(zero_fec_blocks_are_unknown)
 {
 	static const char *const expected[] = {
 "PORT    COUNTER        IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
-"leaf/1  symbol_ber     < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+"leaf/1  symbol_ber     < 1.5e-12      -  errors/bit  10.0 s   5.0 s  "
 	"bit error rate seen by packets\n"
 "leaf/1  effective_ber          -      -  -                -  20.0 s  "
 	"unknown: FEC has never counted; a link without FEC has no counts\n"
@@ -433,11 +433,11 @@ TEST(zero_fec_blocks_are_unknown)
 "leaf/1  FEC              by lane      -  -                -  20.0 s  "
 	"corrected blocks are counted per lane\n",
 "PORT    COUNTER               IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
-"leaf/1  symbol_ber            < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+"leaf/1  symbol_ber            < 1.5e-12      -  errors/bit  10.0 s   5.0 s  "
 	"bit error rate seen by packets\n"
-"leaf/1  effective_ber         < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+"leaf/1  effective_ber         < 3.0e-13      -  errors/bit  50.0 s  20.0 s  "
 	"bit error rate after FEC (uncorrectable)\n"
-"leaf/1  raw_ber               < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+"leaf/1  raw_ber               < 3.0e-13      -  errors/bit  50.0 s  20.0 s  "
 	"bit error rate before FEC (cable and lanes)\n"
 "leaf/1  FEC                     by lane      -  -                -  20.0 s  "
 	"corrected blocks are counted per lane\n"

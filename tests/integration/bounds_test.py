@@ -203,7 +203,7 @@ class Model:
         return self.symbol_ber(port, key) if key in ("symbol_ber", "symbol_ber_below") else None
 
     def symbol_ber(self, port, key):
-        """Symbol errors of the window of the row per bit of its link; below one error, if there was none."""
+        """Symbol errors of the window of the row per bit of its link; below three errors, if there was none."""
         row = self.ports.get(port, {})
         if not row.get("window_s") or not row["rate_gbps"] or row["status"] in ("down", "unused"):
             return None
@@ -211,7 +211,7 @@ class Model:
         low, high = self.truth.errors_between([port], until - row["window_s"], until, "symbol_errors")
         if key == "symbol_ber":
             return (low / bits, high / bits)
-        return (1 / bits, 1 / bits) if not high else NOTHING if low else None
+        return (3 / bits, 3 / bits) if not high else NOTHING if low else None
 
     def of_group(self, group, key):
         members = [self.percent(port, group[2], self.minute) for port in self.groups.get(group, [])]
