@@ -48,7 +48,7 @@ SUBSTITUTIONS = {
     "node0042": "node0008",
     "route 17 42": "route LID1 LID2",
     # The fabric of the plan: other examples unplug cables.
-    "topology check": "topology check --from accepted.net",
+    "topology check": "topology check --from fabric.txt",
     f'S-{GUID}"[17]': f'S-{OTHER}"[{UPLINK + 1}]',
     "hosts=node0001-node0016 rails=0-7": "hosts=node0001-node0004 rails=0-1",
     "node[001-064]": "node[0001-0004]",
