@@ -80,6 +80,7 @@ void plan_done(struct plan *plan);
 struct plan_place {
 	uint32_t node[2];  /* of its ends: index into nodes, or FABRIC_NONE: no such node */
 	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port; also of second links of a port */
+	bool known[2];     /* the fabric has its device, also if that has several HCAs or is one of several */
 	bool is_second;    /* it is the second link of a port */
 	uint32_t second[2]; /* then: its ports, which the plan names without a link that can be judged */
 	bool repeated;     /* an earlier link with other names has the same ports: does not count; ports: FABRIC_NONE */

@@ -77,7 +77,7 @@ static void plan_links(struct bed *bed)
 		bed->plan.links[at] = (struct plan_link){ .ends = { { 0, "", "", "" }, { 0, "", "", "" } }, .cable = "",
 							  .speed = port->speed, .width = port->width };
 		bed->places.links[at] = (struct plan_place){ .node = { port->node, fabric->ports[port->peer].node },
-							     .port = { i, port->peer } };
+							     .port = { i, port->peer }, .known = { true, true } };
 		bed->link[i] = (uint32_t)at++;
 	}
 	bed->plan.link_count = at;
@@ -984,6 +984,7 @@ static void forget_device(struct bed *bed, const char *port, const char *device)
 	unsigned end = place->port[0] == port_of(bed, port);
 
 	place->node[end] = place->port[end] = FABRIC_NONE;
+	place->known[end] = false;
 	bed->plan.links[link].ends[end].device = device;
 	bed->plan.links[link].ends[end].port = "Port 1";
 }
@@ -1115,6 +1116,20 @@ SMALL_TEST(a_host_in_place_of_one_that_the_fabric_does_not_have_replaces_it)
 	forget_device(fix, "leaf-a01/3", "gpu9");
 	forget_device(fix, "leaf-a02/3", "gpu9");
 	assert_differences(fix, "replaced: replace gpu1 by gpu9, or change the plan: it has the 2 links of gpu9\n");
+}
+
+SMALL_TEST(a_host_of_which_only_the_hca_is_not_clear_is_not_replaced_by_itself)
+{
+	static const char *const ports[] = { "leaf-a01/3", "leaf-a02/3" };
+
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t link = planned_link(fix, ports[i]);
+
+		forget_device(fix, ports[i], "gpu1");
+		fix->places.links[link].known[fix->places.links[link].port[0] == port_of(fix, ports[i])] = true;
+	}
+	assert_differences(fix, "");
+	assert_counts(fix, 10, 10, 2);
 }
 
 /* Let the plan have only these links. */

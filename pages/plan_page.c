@@ -135,8 +135,7 @@ static void fill_node(const struct work *work, struct result *result, const stru
 		result_unsigned(result, NODE_GUID, shape->fabric->nodes[one->node].guid);
 	} else if (one->link_count) {
 		uint32_t link = report->diff->links[one->first_link];
-		const char *device = report->plan->links[link].ends[report->places->links[link].node[0] !=
-								    FABRIC_NONE].device;
+		const char *device = report->plan->links[link].ends[report->places->links[link].known[0]].device;
 
 		result_text(result, AT, device);
 		result_text(result, NODE, device);

@@ -53,12 +53,71 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/*
+ * A cell that is not UTF-8 is Latin-1, in which spreadsheets save CSV on some systems. 0x80 to 0x9f, where Windows-1252
+ * differs, remain what they are: they are in no title and, as bytes that are no UTF-8, reported as such.
+ */
+static void widen_latin1(struct cells *cells, size_t start)
+{
+	size_t len = cells->chars.len, wide = 0;
+	uint32_t point;
+	char *chars;
+
+	for (size_t at = start, one; at < len; at += one) {
+		one = text_decode(cells->chars.chars + at, len - at, &point);
+		if (!one)
+			break;
+		if (at + one == len)
+			return;
+	}
+	for (size_t at = start; at < len; at++)
+		wide += (unsigned char)cells->chars.chars[at] >= 0xa0;
+	for (size_t i = 0; i < wide; i++)
+		text_append_bytes(&cells->chars, "", 1);
+	if (text_failed(&cells->chars))
+		return;
+	chars = cells->chars.chars;
+	for (size_t at = len, to = cells->chars.len; at-- > start;) {
+		unsigned char byte = (unsigned char)chars[at];
+
+		if (byte >= 0xa0) {
+			chars[--to] = (char)(0x80 | (byte & 0x3f));
+			chars[--to] = (char)(0xc0 | byte >> 6);
+		} else {
+			chars[--to] = (char)byte;
+		}
+	}
+}
+
+/* No-break spaces, which spreadsheets copy from web pages, are blanks. */
+static void replace_no_break(struct cells *cells, size_t start)
+{
+	char *chars = cells->chars.chars, *to = chars + start;
+
+	for (const char *at = to; *at; at++) {
+		if (!strncmp(at, "\xc2\xa0", 2)) {
+			at++;
+			*to++ = ' ';
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+	cells->chars.len = (size_t)(to - chars);
+}
+
 /* Remove blanks at the ends of a cell. */
 static void end_cell(struct cells *cells, size_t start)
 {
-	char *chars = cells->chars.chars;
+	char *chars;
 	size_t skip = start;
 
+	if (cells->chars.len > start)
+		widen_latin1(cells, start);
+	if (text_failed(&cells->chars))
+		return;
+	replace_no_break(cells, start);
+	chars = cells->chars.chars;
 	while (skip < cells->chars.len && is_blank(chars[skip]))
 		skip++;
 	if (skip > start)

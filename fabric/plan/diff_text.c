@@ -73,10 +73,10 @@ static void append_end(const struct subject *subject, uint32_t link, unsigned en
 		text_appendf(subject->text, "%s%s%s", written->device, *written->port ? " " : "", written->port);
 }
 
-/* The end of a planned link that has no node. */
+/* The end of a planned link whose name the fabric does not have. */
 static unsigned unknown_end(const struct subject *subject, uint32_t link)
 {
-	return place_of(subject, link)->node[0] != FABRIC_NONE;
+	return place_of(subject, link)->known[0];
 }
 
 static const char *device_name(const struct subject *subject)

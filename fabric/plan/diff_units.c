@@ -381,7 +381,7 @@ static size_t find_halves(const struct plan_work *work, struct half *list)
 		for (unsigned end = 0; end < 2 && !work->plan->links[i].damaged; end++) {
 			const struct plan_place *place = &work->places->links[i];
 			const char *device = work->plan->links[i].ends[end].device;
-			bool known = place->node[end] != FABRIC_NONE;
+			bool known = place->known[end];
 			uint32_t port = place->port[!end];
 
 			if (!known && (port == FABRIC_NONE || work->planned[port] != FABRIC_NONE))

@@ -26,7 +26,8 @@ static const struct {
 	{ "von", SIDE_A }, { "quelle", SIDE_A }, { "to", SIDE_B }, { "destination", SIDE_B }, { "dest", SIDE_B },
 	{ "dst", SIDE_B }, { "target", SIDE_B }, { "remote", SIDE_B }, { "far", SIDE_B }, { "peer", SIDE_B },
 	{ "neighbor", SIDE_B }, { "neighbour", SIDE_B }, { "b", SIDE_B }, { "z", SIDE_B }, { "2", SIDE_B },
-	{ "nach", SIDE_B }, { "ziel", SIDE_B }, { "end", SIDE_B },
+	{ "nach", SIDE_B }, { "ziel", SIDE_B }, { "end", SIDE_B }, { "quell", SIDE_A }, { "depuis", SIDE_A },
+	{ "vers", SIDE_B },
 };
 
 /* What a column holds. Device words have a class, by which "Host Port" belongs to "Host"; 0: none. */
@@ -62,12 +63,27 @@ static const struct {
 	{ "note", KIND_OTHER, 0 }, { "comment", KIND_OTHER, 0 }, { "comments", KIND_OTHER, 0 },
 	{ "remarks", KIND_OTHER, 0 }, { "description", KIND_OTHER, 0 }, { "index", KIND_OTHER, 0 },
 	{ "line", KIND_OTHER, 0 }, { "plane", KIND_OTHER, 0 },
+	{ "upstream", KIND_DEVICE, 6 },
+	/* German and French; letters with accents as in UTF-8. */
+	{ "gerät", KIND_DEVICE, 1 }, { "geraet", KIND_DEVICE, 1 }, { "knoten", KIND_DEVICE, 2 },
+	{ "rechner", KIND_DEVICE, 3 }, { "rechnername", KIND_DEVICE, 3 }, { "anschluss", KIND_PORT, 0 },
+	{ "höheneinheit", KIND_UNIT, 0 }, { "raum", KIND_LOCATION, 0 }, { "standort", KIND_LOCATION, 0 },
+	{ "geschwindigkeit", KIND_SPEED, 0 }, { "zustand", KIND_STATE, 0 }, { "kabel", KIND_CABLE, 0 },
+	{ "länge", KIND_CABLE, 0 }, { "laenge", KIND_CABLE, 0 }, { "farbe", KIND_CABLE, 0 },
+	{ "bemerkung", KIND_OTHER, 0 }, { "bemerkungen", KIND_OTHER, 0 }, { "kommentar", KIND_OTHER, 0 },
+	{ "équipement", KIND_DEVICE, 1 }, { "Équipement", KIND_DEVICE, 1 }, { "equipement", KIND_DEVICE, 1 },
+	{ "appareil", KIND_DEVICE, 1 }, { "nœud", KIND_DEVICE, 2 }, { "noeud", KIND_DEVICE, 2 },
+	{ "hôte", KIND_DEVICE, 3 }, { "serveur", KIND_DEVICE, 3 }, { "commutateur", KIND_DEVICE, 4 },
+	{ "baie", KIND_RACK, 0 }, { "emplacement", KIND_LOCATION, 0 }, { "salle", KIND_LOCATION, 0 },
+	{ "débit", KIND_SPEED, 0 }, { "vitesse", KIND_SPEED, 0 }, { "état", KIND_STATE, 0 },
+	{ "câble", KIND_CABLE, 0 }, { "longueur", KIND_CABLE, 0 }, { "couleur", KIND_CABLE, 0 },
+	{ "remarque", KIND_OTHER, 0 }, { "remarques", KIND_OTHER, 0 }, { "commentaire", KIND_OTHER, 0 },
 };
 
 static const char *const other_words[] = {
 	"side", "name", "id", "number", "no", "num", "nr", "of", "the", "ib", "infiniband", "label", "fields", "full",
 	"link", "connected", "connection", "uplink", "downlink", "data", "gb", "gbps", "gbit", "mb", "mbps", "mbit",
-	"s", "m", "meters", "metres", "ft",
+	"s", "m", "meters", "metres", "ft", "lfd", "nom", "numéro", "de", "du", "des", "la", "le", "l",
 };
 
 struct word {
@@ -80,6 +96,7 @@ struct column {
 	uint8_t kind, side;
 	uint8_t class;   /* that of a device word; 0: none */
 	bool numbered;   /* its side is a number */
+	bool letter;     /* it is nothing but "A" or "B" */
 	bool titled;
 	bool weak;       /* "From", "Name": a device, unless another column is */
 };
@@ -209,8 +226,12 @@ static bool read_title(const char *cell, struct column *ret)
 	}
 	if (end && !column.side)
 		column.side = SIDE_B;
+	/* French "De" is "from" only alone: "Port de destination". */
+	if (!strcasecmp(cell, "de"))
+		column.side = SIDE_A;
+	column.letter = column.kind == KIND_NONE && letter && count == 1;
 	/* "From", "Peer", "A-end", "Name" are devices; "#" is nothing. */
-	if (column.kind == KIND_NONE && ((column.side && !(letter && count == 1)) || strcasestr(cell, "name"))) {
+	if (column.kind == KIND_NONE && ((column.side && !column.letter) || strcasestr(cell, "name"))) {
 		column.kind = KIND_DEVICE;
 		column.weak = true;
 	}
@@ -308,6 +329,14 @@ static void set_once(int *to, size_t column)
 		*to = (int)column;
 }
 
+static bool has_port(const struct column *columns, size_t count, uint8_t side)
+{
+	for (size_t i = 0; i < count; i++)
+		if (columns[i].side == side && (columns[i].kind == KIND_PORT || columns[i].kind == KIND_HCA))
+			return true;
+	return false;
+}
+
 static void set_end(struct header *header, const struct column *columns, size_t at)
 {
 	struct header_end *end = &header->ends[columns[at].side == SIDE_B];
@@ -369,6 +398,21 @@ static void set_link(struct header *header, const struct column *columns, size_t
 		header->cables[header->cable_count++] = (int)at;
 }
 
+/* "A, A Port, B, B Port": letters are devices if both ends have ports, and there is no other device. */
+static size_t take_letters(struct column *columns, size_t count)
+{
+	size_t taken = 0;
+
+	if (!has_port(columns, count, SIDE_A) || !has_port(columns, count, SIDE_B))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (columns[i].letter) {
+			columns[i].kind = KIND_DEVICE;
+			taken++;
+		}
+	return taken;
+}
+
 bool header_find(const struct cells *cells, struct header *ret)
 {
 	struct header header = { .speed = HEADER_NONE, .width = HEADER_NONE, .type = HEADER_NONE,
@@ -385,6 +429,8 @@ bool header_find(const struct cells *cells, struct header *ret)
 		devices += columns[i].kind == KIND_DEVICE || columns[i].kind == KIND_GUID;
 		header.is_ndt |= !!strcasestr(cell, "StartDevice");
 	}
+	if (!devices)
+		devices = take_letters(columns, cells->count);
 	if (devices < 2)
 		return false;
 	sides[SIDE_A] = has_side(columns, cells->count, SIDE_A);

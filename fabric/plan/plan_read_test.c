@@ -582,6 +582,19 @@ TEST(columns_are_found_by_their_titles)
 		  "l1,dcim.interface,Port 21,s1,dcim.interface,Port 1,mmf,connected\n", "l1|Port 21|", "s1|Port 1|" },
 		{ "Server,NIC,Server U,ToR Switch,ToR Port\nn1,mlx5_0,41.0,sw1,7.0\n", "n1|mlx5_0|U41", "sw1|7.0|" },
 		{ "Leaf Switch,Uplink Port,Connected To,Port\nl1,21,s1,1\n", "l1|21|", "s1|1|" },
+		/* German and French, the second one in Latin-1. */
+		{ "Lfd. Nr.;Rack;HE;Gerät A;Port A;Gerät B;Port B;Kabellänge\n1;R1;40;n1;mlx5_0;s1;7;3,0 m\n",
+		  "n1|mlx5_0|R1 U40", "s1|7|" },
+		{ "Quellger\xe4t;Quellport;Zielger\xe4t;Zielport;L\xe4nge\nn1;mlx5_0;s\xfc" "d1;7;3,0 m\n",
+		  "n1|mlx5_0|", "süd1|7|" },
+		{ "Équipement source;Port source;Équipement destination;Port destination\nn1;mlx5_0;s1;7\n",
+		  "n1|mlx5_0|", "s1|7|" },
+		{ "De;Port;Vers;Port;Longueur\nn1;mlx5_0;s1;7;3 m\n", "n1|mlx5_0|", "s1|7|" },
+		/* Letters alone, if both have ports. */
+		{ "A,A Port,B,B Port\nl1,21,s1,1\n", "l1|21|", "s1|1|" },
+		{ "Leaf/Host,Port,Upstream,Port\nl1,21,s1,1\n", "l1|21|", "s1|1|" },
+		/* No-break spaces. */
+		{ "From,Port,To,Port\n\xc2\xa0l1\xc2\xa0,Port\xc2\xa0" "21,s1,1\n", "l1|Port 21|", "s1|1|" },
 		/* Old line breaks. */
 		{ "StartDevice,StartPort,EndDevice,EndPort\rl1,21,s1,1\r", "l1|21|", "s1|1|" },
 		/* Ports that are not to be cabled, titles of sections, and a legend. */

@@ -672,6 +672,9 @@ static void resolve_link(struct resolver *resolver, uint32_t at)
 			continue;
 		name->links++;
 		place->port[i] = find_port(resolver, name, link->ends[i].port, &place->node[i], why);
+		/* A module that a director does not have may be absent. */
+		place->known[i] = place->node[i] != FABRIC_NONE || name->found.named == NAMED_HOST ||
+				  name->found.named == NAMED_SEVERAL;
 		/* Unknown names are reported once, afterwards. */
 		if (place->port[i] == FABRIC_NONE && name->found.named != NAMED_NOTHING &&
 		    name->found.named != NAMED_SEVERAL)
