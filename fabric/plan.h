@@ -79,10 +79,10 @@ void plan_done(struct plan *plan);
 /* A planned link in a fabric. */
 struct plan_place {
 	uint32_t node[2];  /* of its ends: index into nodes, or FABRIC_NONE: no such node */
-	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port; also of second links of a port */
+	uint32_t port[2];  /* index into ports, or FABRIC_NONE: no such node or port; also if contradicted */
 	bool known[2];     /* the fabric has its device, also if that has several HCAs or is one of several */
-	bool is_second;    /* it is the second link of a port */
-	uint32_t second[2]; /* then: its ports, which the plan names without a link that can be judged */
+	bool contradicted; /* another line has another peer for one of its ports: neither can be judged */
+	uint32_t named[2]; /* then: its ports */
 	bool repeated;     /* an earlier link with other names has the same ports: does not count; ports: FABRIC_NONE */
 };
 
@@ -91,7 +91,7 @@ struct plan_ports {
 	/* A line for each unknown or ambiguous name (once, with similar names), port, doubled end and loop. */
 	struct plan_problem *problems;
 	size_t problem_count, problem_capacity;
-	size_t not_judged;             /* links of which an end has no port, and second links of a port */
+	size_t not_judged;             /* links of which an end has no port, and contradicted ones */
 	size_t repeated;               /* number of links that are marked so */
 	void *memory;                  /* private */
 };

@@ -177,7 +177,7 @@ static void fill_planned(struct plan_work *work)
 			continue;
 		if (a == FABRIC_NONE || b == FABRIC_NONE || a == b || work->planned[a] != FABRIC_NONE ||
 		    work->planned[b] != FABRIC_NONE) {
-			const uint32_t *ports = place->is_second ? place->second : place->port;
+			const uint32_t *ports = place->contradicted ? place->named : place->port;
 
 			work->diff.not_judged++;
 			for (unsigned end = 0; end < 2; end++)

@@ -445,7 +445,7 @@ TEST(what_is_not_found_is_named_with_the_reason)
 	net_done(fabric, shape);
 }
 
-TEST(second_links_of_a_port_and_loops_are_not_judged)
+TEST(lines_that_contradict_each_other_and_loops_are_not_judged)
 {
 	static const char list[] =
 		"StartDevice,StartPort,EndDevice,EndPort\n"
@@ -469,7 +469,7 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 	assert_int_equal(ports.repeated, 1);
 	assert_true(ports.links[1].repeated);
 	assert_int_equal(ports.links[1].port[0], FABRIC_NONE);
-	assert_int_equal(ports.not_judged, 6);
+	assert_int_equal(ports.not_judged, 7);
 	assert_int_equal(ports.problem_count, 4);
 	assert_int_equal(ports.problems[0].line, 4);
 	assert_string_equal(ports.problems[0].text,
@@ -483,7 +483,9 @@ TEST(second_links_of_a_port_and_loops_are_not_judged)
 	assert_int_equal(ports.problems[3].line, 9);
 	assert_string_equal(ports.problems[3].text,
 			    "node0007, Port 1 (2 links): node0007 has 2 HCAs: name one of mlx5_0, mlx5_1");
-	assert_int_equal(ports.links[0].port[0], fabric_node_port(fabric, 2, 1));
+	assert_true(ports.links[0].contradicted && ports.links[2].contradicted);
+	assert_int_equal(ports.links[0].port[0], FABRIC_NONE);
+	assert_int_equal(ports.links[0].named[0], fabric_node_port(fabric, 2, 1));
 	assert_int_equal(ports.links[6].port[1], fabric->nodes[12].first_port);
 	plan_ports_done(&ports);
 	plan_done(&plan);

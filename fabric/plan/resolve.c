@@ -607,6 +607,17 @@ static uint32_t find_port(struct resolver *resolver, const struct plan_name *nam
 	}
 }
 
+/* Of lines that contradict each other none is judged, as any may be wrong. */
+static void set_aside(struct resolver *resolver, struct plan_place *place)
+{
+	if (place->contradicted)
+		return;
+	place->contradicted = true;
+	memcpy(place->named, place->port, sizeof(place->named));
+	place->port[0] = place->port[1] = FABRIC_NONE;
+	resolver->ret.not_judged++;
+}
+
 /* A second link of a port: it is the same one with other names, or contradicts the first. */
 static bool is_doubled(struct resolver *resolver, uint32_t at, struct plan_place *place)
 {
@@ -621,13 +632,14 @@ static bool is_doubled(struct resolver *resolver, uint32_t at, struct plan_place
 	}
 	for (int i = 0; i < 2; i++) {
 		const struct plan_link *first = firsts[i] ? &resolver->plan->links[firsts[i] - 1] : NULL;
-		const struct plan_place *other = first ? &resolver->ret.links[firsts[i] - 1] : NULL;
+		struct plan_place *other = first ? &resolver->ret.links[firsts[i] - 1] : NULL;
 		char names[3][NODE_NAME_SIZE + 32];
 
 		if (!first)
 			continue;
 		shape_port_name(resolver->shape, place->port[i], names[0], sizeof(names[0]));
-		shape_port_name(resolver->shape, other->port[other->port[0] == place->port[i]], names[1],
+		set_aside(resolver, other);
+		shape_port_name(resolver->shape, other->named[other->named[0] == place->port[i]], names[1],
 				sizeof(names[1]));
 		shape_port_name(resolver->shape, place->port[1 - i], names[2], sizeof(names[2]));
 		add_problem(resolver, link->file, link->line, "%s is cabled to %s in line %u%s%s, and here to %s",
@@ -688,14 +700,16 @@ static void resolve_link(struct resolver *resolver, uint32_t at)
 	if (loop)
 		add_problem(resolver, link->file, link->line, "both ends are %s, %s", link->ends[0].device,
 			    link->ends[0].port);
-	if (loop || is_doubled(resolver, at, place)) {
-		place->is_second = !loop && !place->repeated;
-		memcpy(place->second, place->port, sizeof(place->second));
+	if (loop) {
 		place->port[0] = place->port[1] = FABRIC_NONE;
-		resolver->ret.not_judged += !place->repeated;
-		return;
+		resolver->ret.not_judged++;
+	} else if (!is_doubled(resolver, at, place)) {
+		resolver->link_of[place->port[0]] = resolver->link_of[place->port[1]] = at + 1;
+	} else if (place->repeated) {
+		place->port[0] = place->port[1] = FABRIC_NONE;
+	} else {
+		set_aside(resolver, place);
 	}
-	resolver->link_of[place->port[0]] = resolver->link_of[place->port[1]] = at + 1;
 }
 
 /* Nodes or hosts of one name: their GUIDs. */
