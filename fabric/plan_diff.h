@@ -59,6 +59,7 @@ struct plan_diff {
 	uint32_t *links, *ports;
 	struct plan_move *moves;
 	size_t planned, as_planned, not_judged; /* links of the plan; planned: those that are judged */
+	size_t unplanned;                       /* present links that the plan does not have and does not judge */
 	size_t by_change[PLAN_CHANGE_COUNT];    /* number of differences */
 };
 

@@ -211,7 +211,7 @@ static void put_sheet(struct result *result, const void *ctx)
 
 /* --- the summary and the problems --- */
 
-enum { PLANNED_LINKS, AS_PLANNED, NOT_JUDGED, DIFFERENCES, BY_CHANGE, SUMMARY_COUNT };
+enum { PLANNED_LINKS, AS_PLANNED, NOT_JUDGED, UNPLANNED, DIFFERENCES, BY_CHANGE, SUMMARY_COUNT };
 
 static const char *change_key(size_t at)
 {
@@ -226,6 +226,7 @@ static const struct column summary_columns[SUMMARY_COUNT] = {
 	[PLANNED_LINKS] = { .key = "links", .kind = COLUMN_INTEGER },
 	[AS_PLANNED] = { .key = "as_planned", .kind = COLUMN_INTEGER },
 	[NOT_JUDGED] = { .key = "not_judged", .kind = COLUMN_INTEGER },
+	[UNPLANNED] = { .key = "unplanned", .kind = COLUMN_INTEGER },
 	[DIFFERENCES] = { .key = "differences", .kind = COLUMN_INTEGER },
 	[BY_CHANGE] = { .key = "by_change", .kind = COLUMN_OBJECT, .member = change_key },
 };
@@ -237,6 +238,7 @@ static void put_summary(struct result *result, const void *ctx)
 	result_unsigned(result, PLANNED_LINKS, diff->planned + diff->not_judged);
 	result_unsigned(result, AS_PLANNED, diff->as_planned);
 	result_unsigned(result, NOT_JUDGED, diff->not_judged);
+	result_unsigned(result, UNPLANNED, diff->unplanned);
 	result_unsigned(result, DIFFERENCES, diff->count);
 	for (size_t i = 0; i < PLAN_CHANGE_COUNT; i++)
 		result_member(result, BY_CHANGE, change_key(i), diff->by_change[i]);
@@ -353,6 +355,22 @@ static void add_sheets(struct page *page, const struct work *work)
 	}
 }
 
+/* What the list of differences is without, and the order in which both kinds of work are done. */
+static void add_notes(struct page *page, const struct plan_diff *diff)
+{
+	const size_t *counts = diff->by_change;
+	size_t nodes = counts[PLAN_MOVED] + counts[PLAN_EXCHANGED] + counts[PLAN_REPLACED];
+	size_t cables = counts[PLAN_SWAPPED] + counts[PLAN_CYCLE] + counts[PLAN_WRONG_PORT];
+
+	if (nodes && cables)
+		page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT | PAGE_HTML, .space = SPACE_LINE,
+			.note = "move cables first, then hosts and switches: the actions name ports as they are now" });
+	if (diff->unplanned)
+		page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT | PAGE_HTML, .space = SPACE_LINE,
+			.note = page_print(page, "%zu link%s of the fabric not covered by the plan", diff->unplanned,
+					   text_plural(diff->unplanned)) });
+}
+
 struct page *plan_page(const struct plan_report *report)
 {
 	struct page *page = page_create("Cabling plan");
@@ -364,8 +382,9 @@ struct page *plan_page(const struct plan_report *report)
 		return page;
 	page_add(page, &(struct page_section){ .kind = PAGE_VERDICT, .in = PAGE_TEXT | PAGE_HTML,
 		.state = diff->count > diff->by_change[PLAN_EXTRA] ? PAGE_WARNING :
-			 diff->count ? PAGE_INFO : PAGE_GOOD,
-		.verdict = { .heading = "Cabling plan", .word = diff->count ? "differs" : "as planned",
+			 diff->count || diff->not_judged ? PAGE_INFO : PAGE_GOOD,
+		.verdict = { .heading = "Cabling plan",
+			     .word = diff->count ? "differs" : diff->not_judged ? "not all judged" : "as planned",
 			     .sentence = page_print(page, "%zu link%s as planned, %zu difference%s, %zu not judged",
 						    diff->as_planned, text_plural(diff->as_planned), diff->count,
 						    text_plural(diff->count), diff->not_judged) } });
@@ -376,6 +395,7 @@ struct page *plan_page(const struct plan_report *report)
 		.key = "differences", .table = { columns, COLUMN_COUNT, put_all, work } });
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_JSON, .key = "problems",
 		.table = { problem_columns, PROBLEM_COUNT, put_problems, work } });
+	add_notes(page, diff);
 	add_sheets(page, work);
 	if (problems)
 		page_add(page, &(struct page_section){

@@ -143,6 +143,12 @@ static unsigned planned_kinds(const struct plan_work *work)
 	return kinds;
 }
 
+/* A link inside a switch is in no plan. */
+static bool leads_to_aggregation(const struct plan_work *work, uint32_t port)
+{
+	return work->shape->nodes[work->fabric->ports[work->actual[port]].node].class == CLASS_AGGREGATION;
+}
+
 /* Is a link that no plan has a difference? A plan of a part of the fabric, or a torn one, does not judge the rest. */
 static bool is_extra(const struct plan_work *work, unsigned kinds, uint32_t port, uint32_t peer)
 {
@@ -152,7 +158,7 @@ static bool is_extra(const struct plan_work *work, unsigned kinds, uint32_t port
 	for (unsigned i = 0; i < 2 && !work->plan->incomplete; i++) {
 		const struct port *end = &work->fabric->ports[ends[i]];
 
-		if (work->claimed[i ? peer : port] || work->shape->nodes[end->node].class == CLASS_AGGREGATION)
+		if (work->claimed[i ? peer : port] || leads_to_aggregation(work, i ? peer : port))
 			return false;
 		named |= work->named[end->node];
 	}
@@ -271,6 +277,8 @@ static void report_chain(struct plan_work *work, const struct path *path, unsign
 	if (is_reported)
 		plan_diff_begin(work, !is_cable ? PLAN_WRONG_PORT : planned ? PLAN_MISSING : PLAN_EXTRA, FABRIC_NONE,
 			   FABRIC_NONE);
+	else
+		work->diff.unplanned += !leads_to_aggregation(work, ports[0]) && !leads_to_aggregation(work, ports[1]);
 	if (path->count & 1)
 		report_moves(work, ports, path->count / 2);
 	else if (planned)

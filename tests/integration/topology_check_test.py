@@ -111,7 +111,7 @@ with tap.part("one difference in each format"):
     data = json.loads(check("--from", swapped, plan, "--format", "json").out)
     row = data["differences"][0]
     tap.equal("JSON has the summary", data["summary"],
-              {"links": len(planned()), "as_planned": len(planned()) - 2, "not_judged": 0, "differences": 1,
+              {"links": len(planned()), "as_planned": len(planned()) - 2, "not_judged": 0, "unplanned": 0, "differences": 1,
                "by_change": {**dict.fromkeys(data["summary"]["by_change"], 0), "swapped": 1}})
     tap.equal("both peers, the place and the line",
               [row[key] for key in ("node", "port", "planned_peer", "present_peer", "place", "file")] + [row["moves"]],
@@ -139,7 +139,7 @@ with tap.part("other plans"):
     trunks = write_plan("trunks.csv", {one: other for one, other in planned().items() if other[0] == "spine-b01"})
     hosts = write_plan("hosts.csv", {one: other for one, other in planned().items() if other[0] != "spine-b01"})
     tap.equal("a plan of trunks does not judge hosts", check("--from", swapped, trunks).out,
-              "4 links as planned, 0 differences, 0 not judged\n")
+              "4 links as planned, 0 differences, 0 not judged\n\n10 links of the fabric not covered by the plan\n")
     tap.equal("two files are one plan", found(planned(), trunks, hosts)[1]["summary"]["as_planned"], len(planned()))
     with open("ibwire.conf", "w", encoding="utf-8") as file:
         file.write(f"[plan]\nfile = {trunks} {hosts}\n")
