@@ -366,16 +366,29 @@ static void put_jobs(struct result *result, const void *ctx)
 
 /* --- the page --- */
 
-/* A subnet manager that is taken out is worth a line. */
+static bool is_cut_off(const struct what_if *of, uint32_t node)
+{
+	for (size_t i = 0; i < of->cut_off.count; i++)
+		if (of->cut_off.hosts[i] == of->shape->nodes[node].host)
+			return true;
+	return false;
+}
+
+/* A subnet manager that is taken out, or no longer reaches the fabric, is worth a line. */
 static void add_manager_notes(const struct what_if *of, struct page *page)
 {
 	for (uint32_t i = 0; i < of->fabric->port_count; i++) {
 		uint32_t node = of->fabric->ports[i].node;
 
-		if (port_is_sm(&of->fabric->ports[i]) && of->fabric->nodes[node].type != NODE_SWITCH &&
-		    link_is_usable(of->before, i) && !link_is_usable(of->after, i))
-			page_add_note(page, SHOWN, false, "a subnet manager runs on %s, which loses this link",
+		if (!port_is_sm(&of->fabric->ports[i]) || of->fabric->nodes[node].type == NODE_SWITCH ||
+		    !link_is_usable(of->before, i))
+			continue;
+		if (!link_is_usable(of->after, i))
+			page_add_note(page, SHOWN, false, "a subnet manager runs on %s, which loses its link",
 				      of->shown->names[node]);
+		else if (is_cut_off(of, node))
+			page_add_note(page, SHOWN, false, "a subnet manager runs on %s, which is cut off: without "
+				      "another one the rest of the fabric is not routed again", of->shown->names[node]);
 	}
 }
 

@@ -32,6 +32,16 @@ static bool has_changed(struct plan_watch *watch)
 	return changed;
 }
 
+/* Links of which both ends were read. */
+static size_t count_links(const struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->link_count; i++)
+		count += !plan->links[i].damaged;
+	return count;
+}
+
 static void read_plan(struct plan_watch *watch)
 {
 	struct plan plan = { 0 };
@@ -53,7 +63,7 @@ static void read_plan(struct plan_watch *watch)
 		log_warning("the cabling plan: %zu line%s not read, the first is %s:%u: %s; ibwire topology check has "
 			    "all", plan.problem_count, plan.problem_count == 1 ? " is" : "s are",
 			    plan.files[plan.problems[0].file].name, plan.problems[0].line, plan.problems[0].text);
-	log_info("the cabling plan has %zu link%s", plan.link_count, text_plural(plan.link_count));
+	log_info("the cabling plan has %zu link%s", count_links(&plan), text_plural(count_links(&plan)));
 	plan_done(&watch->plan);
 	watch->plan = plan;
 	watch->known = true;

@@ -137,6 +137,9 @@ with tap.part("drains"), Simulation("--gen", "tree2 --leafs 4 --hosts 4 --spines
     wrong = [row for row in known
              if abs(row["measured_percent"] - row["before_percent"]) > 1 + row["measured_percent"] / 5]
     tap.result(len(known) == 32 and not wrong, "the prediction of now is what is measured now", wrong[:3])
+    for subject, how in (("leaf-001", "loses its link"), ("leaf-001 uplinks", "is cut off")):
+        tap.contains(f"the subnet manager {how}", sim.run(IBWIRE, "what-if", subject, check=False).out,
+                     f"a subnet manager runs on mgmt0001 mlx5_0, which {how}")
     tap.equal("no link has a finding", json.loads(sim.run(IBWIRE, "what-if", "--bad-links", "--format",
                                                           "json").out)["bad_links"]["bad_links"], 0)
     sim.run(IBWIRE_SIM, "traffic", "pause")
