@@ -363,10 +363,12 @@ static void add_notes(struct page *page, const struct plan_diff *diff)
 	size_t cables = counts[PLAN_SWAPPED] + counts[PLAN_CYCLE] + counts[PLAN_WRONG_PORT];
 
 	if (nodes && cables)
-		page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT | PAGE_HTML, .space = SPACE_LINE,
+		page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT | PAGE_HTML,
+			.space = SPACE_LINE,
 			.note = "move cables first, then hosts and switches: the actions name ports as they are now" });
 	if (diff->unplanned)
-		page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT | PAGE_HTML, .space = SPACE_LINE,
+		page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .in = PAGE_TEXT | PAGE_HTML,
+			.space = SPACE_LINE,
 			.note = page_print(page, "%zu link%s of the fabric not covered by the plan", diff->unplanned,
 					   text_plural(diff->unplanned)) });
 }

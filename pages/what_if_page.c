@@ -68,6 +68,9 @@ static const char *sentence_of(const struct what_if *of, struct page *page)
 			     text_plural(of->cut_off.pairs), of->cut_off.pairs == 1 ? "es" : "");
 	else
 		text_append(&text, "no host is cut off");
+	if (of->cut_off.reduced_count)
+		text_appendf(&text, ", %zu host%s fewer links", of->cut_off.reduced_count,
+			     of->cut_off.reduced_count == 1 ? " has" : "s have");
 	if (of->lost > 0 && !of->cut_off.count)
 		text_appendf(&text, ", %s of the traffic has no path up and down", percent(of->lost, page));
 	if (!isnan(of->busiest_before) || !isnan(of->busiest_after))
@@ -84,8 +87,13 @@ static const char *what_is_taken(const struct what_if *of, struct page *page)
 	struct text text = { 0 };
 	uint32_t count = 0;
 
-	if (of->nodes_taken)
-		text_appendf(&text, "%u node%s, ", of->nodes_taken, text_plural(of->nodes_taken));
+	for (uint32_t i = 0; i < of->fabric->node_count && of->nodes_taken && count < NAMES_MOST; i++)
+		if (of->nodes && of->nodes[i])
+			text_appendf(&text, "%s%s", count++ ? ", " : "", of->shown->names[i]);
+	if (of->nodes_taken > count)
+		text_appendf(&text, " and %u more", of->nodes_taken - count);
+	text_append(&text, of->nodes_taken ? ": " : "");
+	count = 0;
 	text_appendf(&text, "%u link%s", of->links_taken, text_plural(of->links_taken));
 	for (uint32_t i = 0; i < of->fabric->port_count && !of->nodes_taken; i++) {
 		if (of->fabric->ports[i].peer == FABRIC_NONE || of->fabric->ports[i].peer < i ||
@@ -110,7 +118,7 @@ static const char *model_of(const struct what_if *of, struct page *page)
 		text_appendf(&text, "traffic of %s to %s", when_format_local(of->since_us, since),
 			     when_format_local(of->until_us, until));
 		if (!isnan(of->fit_error))
-			text_appendf(&text, ", fitted to the load of the links within %.1f %%", 100 * of->fit_error);
+			text_appendf(&text, ", fitted to the load of the links; deviation left: %.1f %%", 100 * of->fit_error);
 	} else {
 		text_append(&text, "no traffic is known: each host sends at full rate, equally to all others");
 	}
