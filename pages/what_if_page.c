@@ -118,7 +118,8 @@ static const char *model_of(const struct what_if *of, struct page *page)
 		text_appendf(&text, "traffic of %s to %s", when_format_local(of->since_us, since),
 			     when_format_local(of->until_us, until));
 		if (!isnan(of->fit_error))
-			text_appendf(&text, ", fitted to the load of the links; deviation left: %.1f %%", 100 * of->fit_error);
+			text_appendf(&text, ", fitted to the load of the links; deviation left: %.1f %%",
+				     100 * of->fit_error);
 	} else {
 		text_append(&text, "no traffic is known: each host sends at full rate, equally to all others");
 	}
