@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct finding;
 struct health_filter;
 struct health_rows;
 struct moment;
 struct page;
+struct shape;
 struct text;
 
 /* health_append_summary - "2 critical, 1 warning; sweep 3.2 s old, 40 of 40 ports responded" */
@@ -24,7 +26,14 @@ struct health_layout {
 	bool brief;        /* two lines: without reason and action */
 	bool links;        /* HTML: to pages of `ibwire metrics` */
 	size_t html_most;  /* bytes of HTML after which findings are only counted; 0: no limit */
+	const struct shape *shape; /* for the cost of taking degraded links out; NULL: without it */
 };
+
+/*
+ * health_append_cost - what it would cost to take out the degraded link of an open finding, as link_append_cost()
+ * Nothing for other findings. text_failed() reports a lack of memory.
+ */
+void health_append_cost(const struct shape *shape, const struct finding *finding, struct text *text);
 
 /*
  * health_add_findings - add a list of findings, each with the command that shows its history

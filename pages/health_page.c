@@ -14,6 +14,10 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
+#include "fabric/cut_off.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "fabric/variant.h"
 #include "facts/cells.h"
 #include "facts/finding_columns.h"
 #include "facts/health_rows.h"
@@ -113,9 +117,22 @@ static void append_cause(int64_t now_us, const struct finding *finding, struct t
 		text_appendf(text, " (ok for %s)", when_format_span(now_us - finding->ok_since_us, ok));
 }
 
-/* "> replace the cable", or why the finding does not count. */
-static void append_action(const struct health_row *health, struct text *text)
+void health_append_cost(const struct shape *shape, const struct finding *finding, struct text *text)
 {
+	uint32_t port;
+
+	if (finding->kind != FINDING_LINK_DEGRADED || finding->closed_us)
+		return;
+	port = fabric_find_port(shape->fabric, finding->node_guid, finding->port);
+	if (port != FABRIC_NONE && link_is_usable(shape->fabric, port))
+		text->failed |= link_append_cost(shape, port, text, NULL) < 0;
+}
+
+/* "> replace the cable", or why the finding does not count. */
+static void append_action(const struct health_row *health, const struct shape *shape, struct text *text)
+{
+	struct text cost = { 0 };
+
 	const struct finding *finding = &health->row.finding;
 
 	if (health->row.acknowledged.at_us)
@@ -124,6 +141,14 @@ static void append_action(const struct health_row *health, struct text *text)
 		text_append(text, "affects only hosts that are out of service");
 	else if (finding->advice[0] && !finding->closed_us && !finding->ok_since_us)
 		text_appendf(text, "> %s", finding->advice);
+	else
+		return;
+	if (health->place == HEALTH_COUNTS && shape)
+		health_append_cost(shape, finding, &cost);
+	if (cost.len)
+		text_appendf(text, "; %s", text_chars(&cost));
+	text->failed |= text_failed(&cost);
+	text_done(&cost);
 }
 
 /* "+ 10 related: sm-lost, node-silent 8, black-hole leaf03" */
@@ -254,7 +279,7 @@ static void fill_item(int64_t now_us, const struct health_filter *filter, const 
 	if (!layout->brief)
 		append_hosts(finding, &hosts);
 	if (!layout->brief || health->place == HEALTH_ACKNOWLEDGED)
-		append_action(health, &action);
+		append_action(health, layout->shape, &action);
 	if (health->row.echoes && !layout->brief)
 		append_echoes(filter, rows, health, &echoes);
 	*item = (struct page_item){

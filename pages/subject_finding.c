@@ -7,12 +7,11 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
-#include "fabric/cut_off.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
-#include "fabric/variant.h"
 #include "facts/cells.h"
 #include "facts/finding_columns.h"
+#include "pages/health.h"
 #include "pages/subject.h"
 #include "storage/findings.h"
 
@@ -121,17 +120,11 @@ static bool is_related(const void *ctx, const struct finding_row *other)
 /* What it would cost to take a degraded link out. */
 static const char *cost_of(const struct subject_facts *facts, const struct finding *finding, struct page *page)
 {
-	const struct shape *shape = facts->scope.shape;
 	struct text text = { 0 };
-	uint32_t port;
 
-	if (finding->kind != FINDING_LINK_DEGRADED || !shape || finding->closed_us)
-		return NULL;
-	port = fabric_find_port(shape->fabric, finding->node_guid, finding->port);
-	if (port == FABRIC_NONE || !link_is_usable(shape->fabric, port))
-		return NULL;
-	text.failed |= link_append_cost(shape, port, &text, NULL) < 0;
-	return page_keep(page, &text);
+	if (facts->scope.shape)
+		health_append_cost(facts->scope.shape, finding, &text);
+	return text.len || text_failed(&text) ? page_keep(page, &text) : NULL;
 }
 
 void subject_add_finding(const struct subject_facts *facts, const struct finding_row *row, const char *place,

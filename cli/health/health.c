@@ -52,6 +52,10 @@ static int show(const struct options *options, const struct health_request *requ
 	code = in_past ? 0 : check_fresh(&moment, options, err);
 	if (code == 0)
 		code = health_load(&moment, &request->filter, &query, &rows, err);
+	/* For the cost of taking links out, which is left out if the settings cannot be read. */
+	for (size_t i = 0; code == 0 && !moment.shape && i < rows.count; i++)
+		if (rows.list[i].row.finding.kind == FINDING_LINK_DEGRADED && moment_find_shape(&moment, NULL) < 0)
+			break;
 	if (code == 0) {
 		code = shown ? health_print_columns(&moment, request, &rows, shown, err) :
 			       health_print(&moment, request, &rows, err);

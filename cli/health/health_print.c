@@ -99,8 +99,8 @@ int health_print(const struct moment *moment, const struct health_request *reque
 
 	health_append_summary(moment, &request->filter, rows, &summary);
 	page_add_note(page, PAGE_TEXT, false, "%s", page_keep(page, &summary));
-	health_add_findings(moment->reference_us, &request->filter, rows, &(struct health_layout){ .in = PAGE_TEXT },
-			    page);
+	health_add_findings(moment->reference_us, &request->filter, rows,
+			    &(struct health_layout){ .in = PAGE_TEXT, .shape = moment->shape }, page);
 	page_add(page, &(struct page_section){
 		.kind = PAGE_TABLE, .in = PAGE_JSON | PAGE_CSV, .key = "",
 		.table = { finding_columns, column_count(false), put_rows, &data },
