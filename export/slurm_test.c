@@ -397,7 +397,7 @@ static struct fabric *odd_names(void)
 {
 	static const char *const hosts[] = {
 		"node1.site.net mlx5_0", "node2.site.net mlx5_0", "gpu1.a mlx5_0", "gpu1.b mlx5_0", "r1n1-ib mlx5_0",
-		"r1n2-ib mlx5_0", "Node_3 mlx5_0", "n\xc3\xb6" "de4 mlx5_0", "a,b mlx5_0", "-x mlx5_0",
+		"r1n2-ib mlx5_0", "Node_3 mlx5_0", "n\303\266de4 mlx5_0", "a,b mlx5_0", "-x mlx5_0",
 		"DEFAULT mlx5_0", "twice mlx5_0", "twice mlx5_0", "MT4129 ConnectX7   Mellanox Technologies",
 	};
 	struct fabric *fabric = net_new();

@@ -81,10 +81,13 @@ NOT_RUN = {
     "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
     "ibwire alert --alertmanager http://127.0.0.1:9093 --label fabric=a --once": "see alert_test.py",
     "ibwire alert --alertmanager http://127.0.0.1:9093 --once": "see alert_test.py",
+    "ibwire topology slurm --hosts-map /etc/ibwire/hosts.map -o /etc/slurm/topology.conf.new && "
+    "diff /etc/slurm/topology.conf /etc/slurm/topology.conf.new || echo 'review, rename, scontrol reconfigure'":
+        "needs the files of a cluster: see topology_scheduler_test.py",
     "ibwire metrics --listen 10.0.0.5:9683 --web-config /etc/ibwire/web.yml": "runs until it is stopped: see metrics_test.py",
 }
 # Programs that an example hands something to, and that a test shall not run.
-STAND_INS = {"mail": "cat >/dev/null"}
+STAND_INS = {"mail": "cat >/dev/null", "kubectl": "true"}
 
 # Command: what it is called with beside the option, and where that does not fit, option: what it is called with.
 # NEW is another word each time.
@@ -208,6 +211,17 @@ def typed(line):
     return line
 
 
+def joined(lines):
+    """A command over several lines is one."""
+    found = []
+    for line in lines:
+        if found and re.search(r"(\\|&&|\|)$", found[-1]):
+            found[-1] = found[-1].removesuffix("\\").rstrip() + " " + line.strip()
+        else:
+            found.append(line)
+    return found
+
+
 def displays(text):
     """Displays of a manual page, as lists of commands: all lines in EXAMPLES, elsewhere those that begin with ibwire."""
     section, found, inside = "", [], False
@@ -221,9 +235,10 @@ def displays(text):
             inside = False
         elif inside or line.startswith(".Dl "):
             shown = typed(line if inside else line[4:])
-            if section == "EXAMPLES" or re.match(r"ibwire(-sim)? [a-z]", shown):
-                found[-1].append(shown) if inside else found.append([shown])
-    return [display for display in found if display]
+            found[-1].append((section, shown)) if inside else found.append([(section, shown)])
+    return [display for display in (
+        [line for line in joined(shown for _, shown in display)
+         if display[0][0] == "EXAMPLES" or re.match(r"ibwire(-sim)? [a-z]", line)] for display in found if display) if display]
 
 
 def code_of(text):
@@ -236,11 +251,10 @@ def code_of(text):
         elif fenced or line.startswith("    "):
             if not fenced and not before.startswith("    "):
                 found.append([])
-            shown = line if fenced else line[4:]
-            if re.match(r"ibwire(-sim)? [a-z]", shown):
-                found[-1].append(shown)
+            found[-1].append(line if fenced else line[4:])
         before = line
-    return [block for block in found if block]
+    return [block for block in (
+        [line for line in joined(block) if re.match(r"ibwire(-sim)? [a-z]", line)] for block in found) if block]
 
 
 def pages():
@@ -401,7 +415,7 @@ def option_lines(command, option, has_value, meaning):
 
 def options(typist, facts):
     """Every option of every command, with its long and its short name."""
-    commands = re.findall(r"^  ([a-z]+) +\S", run(IBWIRE, "help").out, re.M)
+    commands = re.findall(r"^  ([a-z-]+) +\S", run(IBWIRE, "help").out, re.M)
     tap.equal("COMMANDS has every command", sorted(COMMANDS), sorted(commands))
     there = set()
     for command in commands:
