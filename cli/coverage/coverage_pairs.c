@@ -142,8 +142,9 @@ static const char *sentence(const struct pairs_page *of, struct page *page)
 		text_appendf(&text, "; at least %zu %s necessary", rounds->at_least,
 			     rounds->at_least == 1 ? "is" : "are");
 	if (rounds->no_route)
-		text_appendf(&text, "; %zu %s crossed by no route between these hosts", rounds->no_route,
-			     rounds->no_route == 1 ? "is" : "are");
+		text_appendf(&text, "; %zu %s crossed by no route between %s", rounds->no_route,
+			     rounds->no_route == 1 ? "is" : "are", of->choice->hosts.count ? "these hosts" :
+			     "compute hosts (--hosts names others, too)");
 	if (rounds->left_count > rounds->no_route)
 		text_appendf(&text, "; %zu cannot reach the load: slower links are on their routes, or too few hosts",
 			     rounds->left_count - rounds->no_route);
