@@ -1115,7 +1115,8 @@ SMALL_TEST(a_host_in_place_of_one_that_the_fabric_does_not_have_replaces_it)
 {
 	forget_device(fix, "leaf-a01/3", "gpu9");
 	forget_device(fix, "leaf-a02/3", "gpu9");
-	assert_differences(fix, "replaced: replace gpu1 by gpu9, or change the plan: it has the 2 links of gpu9\n");
+	assert_differences(fix, "replaced: change the name gpu9 in the plan to gpu1, or replace that: it has the "
+			   "2 links of gpu9\n");
 }
 
 SMALL_TEST(a_host_of_which_only_the_hca_is_not_clear_is_not_replaced_by_itself)

@@ -286,6 +286,13 @@ void plan_difference_text(struct text *text, const struct plan *plan, const stru
 			     device_name(&subject), unit_name(shape, one->other), one->link_count);
 		break;
 	case PLAN_REPLACED:
+		/* Most names that the fabric does not have are written in another way in the plan. */
+		if (one->node == FABRIC_NONE) {
+			text_appendf(text, "change the name %s in the plan to %s, or replace that: it has the %u links "
+				     "of %s", device_name(&subject), unit_name(shape, one->other), one->link_count,
+				     device_name(&subject));
+			break;
+		}
 		text_appendf(text, "replace %s by %s, or change the plan: it has the %u links of %s", unit_name(shape,
 			     one->other), device_name(&subject), one->link_count, device_name(&subject));
 		break;
