@@ -45,6 +45,13 @@ struct column *page_columns(struct page *page, const struct column_list *list, s
 		memcpy(ret, columns.list, columns.count * sizeof(*ret));
 		*ret_count = columns.count;
 	}
+	/* Names with a prefix are in the memory of the list. */
+	for (size_t i = 0; i < *ret_count; i++) {
+		if (ret[i].key)
+			ret[i].key = page_print(page, "%s", ret[i].key);
+		if (ret[i].title)
+			ret[i].title = page_print(page, "%s", ret[i].title);
+	}
 	columns_done(&columns);
 	return ret;
 }
