@@ -759,7 +759,8 @@ static void add_notes(const struct coverage_report *report, struct page *page)
 		      report->is_all_stored ? " (all that is stored)" : "");
 	if (report->covered < report->directions)
 		page_add_note(page, PAGE_TEXT, true,
-			      "'ibwire coverage --pairs' lists the host pairs that load the rest");
+			      "'ibwire coverage --pairs' lists the pairs of compute hosts that load the "
+			      "rest, --hosts those of other hosts, too");
 }
 
 struct page *coverage_page(const struct coverage_report *report)

@@ -109,6 +109,27 @@ static const char *what_is_taken(const struct what_if *of, struct page *page)
 	return page_keep(page, &text);
 }
 
+/* "leaf01/12 to spine02/3 at EDR, ... and 5 more links" */
+static const char *what_is_slower(const struct what_if *of, struct page *page)
+{
+	struct text text = { 0 };
+	size_t i;
+
+	for (i = 0; i < of->rate_count && i < NAMES_MOST; i++) {
+		const struct what_if_rate *rate = &of->rates[i];
+
+		text_append(&text, i ? ", " : "");
+		what_if_append_link(of, rate->port, &text);
+		text_append(&text, " at ");
+		if (rate->width != LINK_WIDTH_NONE)
+			text_appendf(&text, "%ux ", link_width_lanes(rate->width));
+		text_append(&text, link_speed_name(rate->speed));
+	}
+	if (of->rate_count > i)
+		text_appendf(&text, " and %zu more links", of->rate_count - i);
+	return page_keep(page, &text);
+}
+
 static const char *model_of(const struct what_if *of, struct page *page)
 {
 	struct text text = { 0 };
@@ -410,8 +431,7 @@ static void add_notes(const struct what_if *of, const struct head *head, struct 
 	if (of->links_taken)
 		page_add_note(page, SHOWN, false, "without %s", what_is_taken(of, page));
 	if (of->rate_count)
-		page_add_note(page, SHOWN, false, "with another speed of %zu link%s", of->rate_count,
-			      text_plural(of->rate_count));
+		page_add_note(page, SHOWN, false, "with %s", what_is_slower(of, page));
 	if (of->cut_off.pairs)
 		page_add_note(page, SHOWN, false, "%" PRIu64 " of %" PRIu64 " pairs of hosts no longer reach each "
 			      "other", of->cut_off.pairs, of->cut_off.pairs_before);

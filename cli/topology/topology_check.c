@@ -53,7 +53,7 @@ static int compare(const struct topology_options *options, const struct topology
 		code = err_set(err, ERR_IO, "no link of the plan can be judged: the fabric does not have its devices "
 			       "and ports");
 	if (code == 0)
-		code = diff.count > 0;
+		code = diff.count || diff.not_judged;
 	plan_diff_done(&diff);
 	plan_ports_done(&ports);
 	return code;
