@@ -92,7 +92,7 @@ static void add_load(struct coverage *coverage, uint32_t sender, const struct de
 		return;
 	if (percent.value > (double)direction->peak_percent)
 		direction->peak_percent = (float)percent.value;
-	/* A lower bound below the load says nothing; nor does a mean over a long time. */
+	/* A lower bound below the load does not exclude the load; nor does a mean over a long time. */
 	if (!loaded && (!measure_is_exact(percent) || coverage->piece_is_mean))
 		return;
 	add_time(coverage, time_us, &direction->known_us, &direction->known_until_us);

@@ -106,12 +106,21 @@ TEST(a_direction_is_covered_after_load_and_time_without_errors)
 	bed_destroy(bed);
 }
 
-TEST(errors_of_the_receiving_port_begin_the_clean_time_of_what_it_receives)
+/* Loaded and clean for long enough in both directions, then the host's port counts errors. */
+static struct bed *bed_with_errors(enum counter counter, uint64_t errors, bool reset)
 {
 	struct bed *bed = bed_create(60, 120, 0);
 
 	run(bed, 20, 90, 90);
-	count_errors(bed, COUNTER_SYMBOL_ERRORS, 7, false);
+	assert_int_equal(coverage_left(&bed->coverage, bed->peer), 0);
+	count_errors(bed, counter, errors, reset);
+	return bed;
+}
+
+TEST(errors_of_the_receiving_port_begin_the_clean_time_of_what_it_receives)
+{
+	struct bed *bed = bed_with_errors(COUNTER_SYMBOL_ERRORS, 7, false);
+
 	/* The host receives what the switch sends. */
 	assert_int_equal(coverage_left(&bed->coverage, bed->peer), COVERAGE_ERRORS);
 	assert_int_equal(coverage_left(&bed->coverage, bed->port), 0);
@@ -130,10 +139,8 @@ TEST(errors_of_the_receiving_port_begin_the_clean_time_of_what_it_receives)
 
 TEST(a_reset_is_no_proof_of_no_error)
 {
-	struct bed *bed = bed_create(60, 120, 0);
+	struct bed *bed = bed_with_errors(COUNTER_RCV_DATA, 0, true);
 
-	run(bed, 20, 90, 90);
-	count_errors(bed, COUNTER_RCV_DATA, 0, true);
 	assert_int_equal(coverage_left(&bed->coverage, bed->peer), COVERAGE_ERRORS_UNKNOWN);
 	assert_true(bed->coverage.list[bed->peer].errors_at_least);
 	run(bed, 12, 0, 0);

@@ -213,6 +213,12 @@ static void read_block(const struct walk *walk, size_t first, size_t count)
 	}
 }
 
+/* Goals from @first on that are walked together. */
+static size_t block_size(const struct demand *demand, size_t first)
+{
+	return demand->goal_count - first < ROUTES_BLOCK ? demand->goal_count - first : ROUTES_BLOCK;
+}
+
 /* The sending ports of the links between two switches. Return: their number; 0: there is no path. */
 static unsigned find_path(const struct walk *walk, const uint8_t *out, uint32_t from, uint32_t to,
 			  uint32_t ret[HOPS_MOST])
@@ -260,7 +266,7 @@ static void add_loads(const struct walk *walk, const double *scales, double *loa
 	uint32_t path[HOPS_MOST];
 
 	for (size_t first = 0; first < demand->goal_count; first += ROUTES_BLOCK) {
-		size_t count = demand->goal_count - first < ROUTES_BLOCK ? demand->goal_count - first : ROUTES_BLOCK;
+		size_t count = block_size(demand, first);
 
 		read_block(walk, first, count);
 		for (size_t i = first; i < first + count; i++) {
@@ -315,7 +321,7 @@ static void scale_rates(struct walk *walk, float *rates_all, const double *logs,
 	uint32_t path[HOPS_MOST];
 
 	for (size_t first = 0; first < demand->goal_count; first += ROUTES_BLOCK) {
-		size_t count = demand->goal_count - first < ROUTES_BLOCK ? demand->goal_count - first : ROUTES_BLOCK;
+		size_t count = block_size(demand, first);
 
 		read_block(walk, first, count);
 		for (size_t i = first; i < first + count; i++) {

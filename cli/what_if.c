@@ -290,7 +290,7 @@ static int read_jobs(struct what_if_command *of, struct error *err)
 }
 
 /* Let opensm run on an HCA that is not cut off: it routes only what it reaches. */
-static int ask_opensm(struct what_if_command *of, struct error *err)
+static int run_opensm(struct what_if_command *of, struct error *err)
 {
 	const struct cut_off *cut_off = &of->what_if.cut_off;
 	const struct fabric *after = of->what_if.after;
@@ -303,7 +303,7 @@ static int ask_opensm(struct what_if_command *of, struct error *err)
 		for (size_t k = 0; good && k < cut_off->count; k++)
 			good = cut_off->hosts[k] != host;
 		if (good)
-			return what_if_ask_opensm(after, i, &of->lft, err);
+			return what_if_run_opensm(after, i, &of->lft, err);
 	}
 	return err_set(err, ERR_UNAVAILABLE, "--opensm requires an HCA whose port 1 is connected to a switch");
 }
@@ -332,7 +332,7 @@ static int show_what_if(struct what_if_command *of, struct error *err)
 	of->what_if.keep = !of->routing || !strcmp(of->routing, "kept");
 	code = what_if_prepare(&of->what_if, err);
 	if (code == 0 && of->opensm) {
-		code = ask_opensm(of, err);
+		code = run_opensm(of, err);
 		of->what_if.opensm = &of->lft;
 	}
 	if (code == 0)

@@ -90,7 +90,7 @@ static int read_tables(const struct fabric *fabric, const char *path, struct lft
 	return code;
 }
 
-int what_if_ask_opensm(const struct fabric *fabric, uint32_t node, struct lft *ret, struct error *err)
+int what_if_run_opensm(const struct fabric *fabric, uint32_t node, struct lft *ret, struct error *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX - 16], net[PATH_MAX], tables[PATH_MAX];

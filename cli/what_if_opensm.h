@@ -10,7 +10,7 @@ struct fabric;
 struct lft;
 
 /*
- * what_if_ask_opensm - run opensm in a simulation of a fabric, and read its tables
+ * what_if_run_opensm - run opensm in a simulation of a fabric, and read its tables
  * @fabric:  its links that are up are simulated
  * @node:    HCA on which opensm runs; it has a link at port 1
  * @ret:     for lft_done(); untouched on error
@@ -18,6 +18,6 @@ struct lft;
  * ibwire-sim is that beside this program, or else in PATH. Nothing is sent to a real fabric.
  * Return: 0; ERR_UNAVAILABLE: ibwire-sim, ibsim or opensm is missing or failed; ERR_IO; ERR_NOMEM.
  */
-int what_if_ask_opensm(const struct fabric *fabric, uint32_t node, struct lft *ret, struct error *err);
+int what_if_run_opensm(const struct fabric *fabric, uint32_t node, struct lft *ret, struct error *err);
 
 #endif

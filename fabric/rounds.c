@@ -305,6 +305,17 @@ static void make_pair(const struct plan *plan, const struct route *route, uint32
 		ret->rate = plan->capacity[port];
 }
 
+/* Make a pair the best one if it adds more to the value than the best one so far. */
+static void choose_better(const struct plan *plan, const struct placed *pair, struct placed *best, double *best_gain)
+{
+	double gain = gain_of(plan, pair);
+
+	if (gain <= *best_gain)
+		return;
+	*best_gain = gain;
+	*best = *pair;
+}
+
 /* Place the best pair for an end that receives nothing, from at most @most stations. Return: whether there is one. */
 static bool serve(struct plan *plan, uint32_t end, uint32_t most)
 {
@@ -320,16 +331,11 @@ static bool serve(struct plan *plan, uint32_t end, uint32_t most)
 	for (uint32_t i = 0; i < own->rail_count && i < most; i++) {
 		const struct station *station = &plan->stations[own->rail_first + (i + skip) % own->rail_count];
 		uint32_t from = choose_sender(plan, station, end);
-		double gain;
 
 		if (from == FABRIC_NONE || !find_route(plan, station->node, end, &route))
 			continue;
 		make_pair(plan, &route, from, end, &pair);
-		gain = gain_of(plan, &pair);
-		if (gain > best_gain) {
-			best_gain = gain;
-			best = pair;
-		}
+		choose_better(plan, &pair, &best, &best_gain);
 	}
 	if (best.links)
 		place(plan, &best);
@@ -438,18 +444,10 @@ static void load_free(struct plan *plan, uint32_t port)
 	struct placed best = { .links = 0 }, pair;
 	double best_gain = 0;
 
-	for (unsigned i = 0; i < sample_count(plan, port); i++) {
-		double gain;
-
-		if (!sample_pair(plan, port, i, &pair) || plan->sends[pair.from] != FABRIC_NONE ||
-		    plan->receives[pair.to] != FABRIC_NONE)
-			continue;
-		gain = gain_of(plan, &pair);
-		if (gain > best_gain) {
-			best_gain = gain;
-			best = pair;
-		}
-	}
+	for (unsigned i = 0; i < sample_count(plan, port); i++)
+		if (sample_pair(plan, port, i, &pair) && plan->sends[pair.from] == FABRIC_NONE &&
+		    plan->receives[pair.to] == FABRIC_NONE)
+			choose_better(plan, &pair, &best, &best_gain);
 	if (best.links)
 		place(plan, &best);
 }

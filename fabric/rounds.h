@@ -8,7 +8,7 @@
  * have if the pairs on it add up to that. A trunk that is faster than the HCAs needs several pairs in one round.
  *
  * The plan is a heuristic (pairs for the links with the fewest routes first, then exchanges of pairs while more
- * directions are loaded); rounds.at_least says how much shorter it could be at best.
+ * directions are loaded); rounds.at_least is a lower bound of its length.
  */
 #ifndef IBWIRE_FABRIC_ROUNDS_H
 #define IBWIRE_FABRIC_ROUNDS_H

@@ -148,12 +148,8 @@ enum { ROUND, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, LINK_FROM, LINK
 
 static const struct column columns[COLUMNS] = {
 	[ROUND] = { .key = "round", .title = "ROUND", .kind = COLUMN_INTEGER },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[LINK_FROM] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[LINK_TO] = { .title = "TO", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[LINK_RATE] = { .key = "rate", .title = "SPEED", .kind = COLUMN_TEXT },

@@ -47,7 +47,7 @@ static bool add_delta(void *ctx, size_t port, const struct history_port *who, co
 
 /*
  * Sweeps (after, until] that are read in one way. In an idle one no port has as much traffic as in one interval with
- * the load: sums say the same of loads as single sweeps, which take sixty times as long to read. After an error, the
+ * the load: sums show the same of loads as single sweeps, which take sixty times as long to read. After an error, the
  * time without errors begins with the next sum.
  */
 struct stretch {

@@ -326,12 +326,8 @@ static void put_tiers(struct result *result, const void *ctx)
 enum { NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, FROM, TO, MEASURED, BEFORE, AFTER, LINK_COLUMNS };
 
 static const struct column link_columns[LINK_COLUMNS] = {
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	CELLS_NODE_COLUMNS(NODE_GUID),
+	CELLS_PEER_COLUMNS(PEER_GUID),
 	[FROM] = { .title = "FROM", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[TO] = { .title = "TO", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[MEASURED] = { .key = "measured_percent", .title = "MEASURED%", .kind = COLUMN_PERCENT },

@@ -23,7 +23,7 @@ struct coverage_pairs {
 
 /*
  * coverage_show_pairs - print the rounds of host pairs that load what is left
- * @report:  after coverage_read(); @report->all: whatever the history says, all directions
+ * @report:  after coverage_read(); @report->all: all directions, whatever the history has
  * Return: 0; 1: some directions cannot be loaded by host pairs; ERR_USAGE; ERR_UNAVAILABLE: no tables; ERR_IO;
  * ERR_NOMEM.
  */
