@@ -277,7 +277,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.reason = "Compared when the topology or the plan changes. A minute excludes cables that are being "
 			"moved. Links that were up and are down, and those below what their ends support, have "
 			"findings of their own and are not counted.",
-		.advice = "carry out what the text says, or correct the plan; `ibwire topology check` lists all "
+		.advice = "recable as described, or correct the plan; `ibwire topology check` lists all "
 			"differences, and with --html as sheets to print for each rack" },
 };
 
