@@ -178,7 +178,7 @@ static int compare_names(const void *a, const void *b)
 	const struct host_name *x = a, *y = b;
 	int difference = names_compare(x->name, y->name);
 
-	/* Natural order does not tell "node1" from "node01". */
+	/* "node1" and "node01" are equal in natural order. */
 	difference = difference ? difference : strcmp(x->name, y->name);
 	return difference ? difference : x->host < y->host ? -1 : 1;
 }

@@ -30,7 +30,7 @@ struct plan_end {
 
 struct plan_link {
 	struct plan_end ends[2];
-	const char *cable;       /* what the file says of the cable: "200G HDR cable, 10" */
+	const char *cable;       /* the cells of its columns of cables: "200G HDR cable, 10" */
 	/* Planned data rate, all lanes: 200000; for "56G" 54545, as link_rate_bits_per_s() has it. 0: none given */
 	uint32_t mbits_per_s;
 	uint8_t width;           /* enum link_width; 0: none given */
@@ -66,8 +66,9 @@ const char *plan_form_name(enum plan_form form);
  * @name:   of the file, for messages
  * @chars, @len:  its bytes (text_read_bytes()): UTF-8 or UTF-16, with or without a byte order mark
  *
- * Lines that cannot be read are problems, and the others are links. A line of which an end can be read is both, so
- * that nobody takes its cable for one that is not planned. A link that another line or file names, too, is one link.
+ * Lines that cannot be read are problems, and the others are links. A line of which an end can be read is both: its
+ * damaged link keeps the cable at that end from being reported as extra. Lines and files with the same ends are one
+ * link.
  * Return: 0; ERR_IO: no form of a plan, or no link in it; ERR_NOMEM. After an error the plan is as before.
  */
 int plan_read(struct plan *plan, const char *name, const char *chars, size_t len, struct error *err);

@@ -233,7 +233,7 @@ static void compare_equal(struct plan_work *work)
 
 /* --- order --- */
 
-/* What is done first: a whole node explains more than a cable, and a cable that only is not in the plan harms least. */
+/* Severity: whole nodes are the cause of several differences, and an extra cable does the least harm. */
 static const uint8_t order[PLAN_CHANGE_COUNT] = {
 	[PLAN_EXCHANGED] = 0, [PLAN_MOVED] = 1, [PLAN_REPLACED] = 2, [PLAN_ABSENT] = 3, [PLAN_SWAPPED] = 4,
 	[PLAN_CYCLE] = 5, [PLAN_WRONG_PORT] = 6, [PLAN_MISSING] = 7, [PLAN_SLOW] = 8, [PLAN_EXTRA] = 9,

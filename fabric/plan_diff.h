@@ -92,6 +92,25 @@ const char *plan_change_name(enum plan_change change);
 uint32_t plan_difference_port(const struct plan_ports *ports, const struct shape *shape, const struct plan_diff *diff,
 			      const struct plan_difference *difference, uint32_t *ret_peer);
 
+/* Bytes for the name of a port, or of an end as written in a plan. */
+enum { PLAN_END_SIZE = 2048 };
+
+/*
+ * plan_end_name - the port of an end of a planned link, or device and port as written if it has none in the fabric
+ * @link, @end:  index into plan->links; 0 or 1
+ * @ret:  @size bytes; a longer name is cut
+ * Return: @ret.
+ */
+const char *plan_end_name(const struct plan *plan, const struct plan_ports *ports, const struct shape *shape,
+			  uint32_t link, unsigned end, char *ret, size_t size);
+
+/*
+ * plan_difference_device - the name of the host or switch of a difference, as written in the plan if the fabric does
+ * not have it; "" if the difference has neither a node nor a planned link
+ */
+const char *plan_difference_device(const struct plan *plan, const struct plan_ports *ports, const struct shape *shape,
+				   const struct plan_diff *diff, const struct plan_difference *difference);
+
 /*
  * plan_difference_text - append what is to be done, and why, without a full stop:
  * "exchange the cables at leaf-a01/16 and leaf-a01/17"

@@ -940,6 +940,13 @@ static uint32_t port_of(const struct bed *bed, const char *name)
 	return port;
 }
 
+/* Change the links at two ports, named "leaf-a01/1". @change: plug, move_end, exchange_ends */
+static void at_ports(struct bed *bed, void (*change)(struct fabric *fabric, uint32_t a, uint32_t b), const char *a,
+		     const char *b)
+{
+	change(bed->fabric, port_of(bed, a), port_of(bed, b));
+}
+
 static uint32_t planned_link(const struct bed *bed, const char *name)
 {
 	uint32_t link = bed->link[port_of(bed, name)];
@@ -999,37 +1006,37 @@ SMALL_TEST(a_fabric_as_planned_has_no_difference)
 
 SMALL_TEST(swapped_cables_of_hosts_are_named_at_the_switch)
 {
-	exchange_ends(fix->fabric, port_of(fix, "node1 mlx5_0/1"), port_of(fix, "node2 mlx5_0/1"));
+	at_ports(fix, exchange_ends, "node1 mlx5_0/1", "node2 mlx5_0/1");
 	assert_differences(fix, "swapped: exchange the cables at leaf-a01/1 and leaf-a01/2\n");
 	assert_counts(fix, 12, 10, 0);
 }
 
 SMALL_TEST(one_cable_of_a_host_with_two_is_no_exchanged_host)
 {
-	exchange_ends(fix->fabric, port_of(fix, "gpu1 mlx5_0/1"), port_of(fix, "gpu2 mlx5_0/1"));
+	at_ports(fix, exchange_ends, "gpu1 mlx5_0/1", "gpu2 mlx5_0/1");
 	assert_differences(fix, "swapped: exchange the cables at leaf-a01/3 and leaf-a01/4\n");
 }
 
 SMALL_TEST(both_cables_of_two_hosts_are_exchanged_hosts)
 {
-	exchange_ends(fix->fabric, port_of(fix, "gpu1 mlx5_0/1"), port_of(fix, "gpu2 mlx5_0/1"));
-	exchange_ends(fix->fabric, port_of(fix, "gpu1 mlx5_1/1"), port_of(fix, "gpu2 mlx5_1/1"));
+	at_ports(fix, exchange_ends, "gpu1 mlx5_0/1", "gpu2 mlx5_0/1");
+	at_ports(fix, exchange_ends, "gpu1 mlx5_1/1", "gpu2 mlx5_1/1");
 	assert_differences(fix, "exchanged: exchange gpu1 and gpu2, or their 4 cables: each is in the place of the "
 			   "other\n");
 }
 
 SMALL_TEST(a_host_that_moved_is_one_difference)
 {
-	move_end(fix->fabric, port_of(fix, "leaf-a01/3"), port_of(fix, "leaf-a01/20"));
-	move_end(fix->fabric, port_of(fix, "leaf-a02/3"), port_of(fix, "leaf-a02/21"));
+	at_ports(fix, move_end, "leaf-a01/3", "leaf-a01/20");
+	at_ports(fix, move_end, "leaf-a02/3", "leaf-a02/21");
 	assert_differences(fix, "moved: move gpu1, or its 2 cables, from leaf-a01/20 and leaf-a02/21 to leaf-a01/3 and "
 			   "leaf-a02/3\n");
 }
 
 SMALL_TEST(a_chain_of_moves_begins_at_the_free_port)
 {
-	move_end(fix->fabric, port_of(fix, "leaf-a01/2"), port_of(fix, "leaf-a01/20"));
-	move_end(fix->fabric, port_of(fix, "leaf-a01/1"), port_of(fix, "leaf-a01/2"));
+	at_ports(fix, move_end, "leaf-a01/2", "leaf-a01/20");
+	at_ports(fix, move_end, "leaf-a01/1", "leaf-a01/2");
 	assert_differences(fix, "wrong-port: move the cable from leaf-a01/2 to leaf-a01/1, then from leaf-a01/20 to "
 			   "leaf-a01/2\n");
 }
@@ -1037,15 +1044,15 @@ SMALL_TEST(a_chain_of_moves_begins_at_the_free_port)
 SMALL_TEST(a_cable_in_the_port_of_one_that_is_missing_is_moved_before_that_is_connected)
 {
 	unplug(fix->fabric, port_of(fix, "leaf-a01/1"));
-	move_end(fix->fabric, port_of(fix, "leaf-a01/2"), port_of(fix, "leaf-a01/1"));
+	at_ports(fix, move_end, "leaf-a01/2", "leaf-a01/1");
 	assert_differences(fix, "wrong-port: move the cable from leaf-a01/1 to leaf-a01/2, then connect leaf-a01/1 and "
 			   "node1 mlx5_0/1\n");
 }
 
 SMALL_TEST(a_cable_in_the_way_is_removed_first)
 {
-	move_end(fix->fabric, port_of(fix, "leaf-a01/1"), port_of(fix, "leaf-a01/20"));
-	plug(fix->fabric, port_of(fix, "leaf-a01/1"), port_of(fix, "leaf-a02/20"));
+	at_ports(fix, move_end, "leaf-a01/1", "leaf-a01/20");
+	at_ports(fix, plug, "leaf-a01/1", "leaf-a02/20");
 	assert_differences(fix, "wrong-port: remove the cable between leaf-a01/1 and leaf-a02/20, then move the cable "
 			   "from leaf-a01/20 to leaf-a01/1\n");
 }
@@ -1155,7 +1162,7 @@ SMALL_TEST(a_plan_of_trunks_does_not_judge_hosts)
 {
 	keep_links(fix, true);
 	assert_differences(fix, "");
-	plug(fix->fabric, port_of(fix, "leaf-a01/20"), port_of(fix, "spine-b01/20"));
+	at_ports(fix, plug, "leaf-a01/20", "spine-b01/20");
 	assert_differences(fix, "extra: remove the cable between leaf-a01/20 and spine-b01/20, or add it to the "
 			   "plan\n");
 }
@@ -1200,7 +1207,7 @@ TEST(a_host_with_a_cable_in_its_place_has_not_moved)
 		assert_int_equal(count_of(bed, PLAN_MOVED), 0);
 		snprintf(from, sizeof(from), "leaf%u/2", i);
 		snprintf(to, sizeof(to), "leaf%u/50", i);
-		move_end(bed->fabric, port_of(bed, from), port_of(bed, to));
+		at_ports(bed, move_end, from, to);
 	}
 	assert_int_equal(count_of(bed, PLAN_WRONG_PORT), 0);
 	assert_int_equal(count_of(bed, PLAN_MOVED), 1);
@@ -1218,7 +1225,7 @@ TEST(switches_are_exchanged_only_if_the_numbers_of_their_ports_are_the_same)
 
 		snprintf(from, sizeof(from), "spine%u/%u", i & 1, i / 2);
 		snprintf(to, sizeof(to), "spine%u/%u", i & 1, i / 2 + 1);
-		exchange_ends(bed->fabric, port_of(bed, from), port_of(bed, to));
+		at_ports(bed, exchange_ends, from, to);
 	}
 	assert_int_equal(count_of(bed, PLAN_EXCHANGED), 0);
 	assert_true(count_of(bed, PLAN_CYCLE) > 0);

@@ -265,6 +265,9 @@ bool link_is_degraded(const struct shape *shape, uint32_t port);
 /* shape_port_tier - tier of the switch of a port; 0: an HCA, or no tier. */
 unsigned shape_port_tier(const struct shape *shape, uint32_t port);
 
+/* shape_unit_name - the name of the host of a node, or the displayed name of one that is in no host */
+const char *shape_unit_name(const struct shape *shape, uint32_t node);
+
 /*
  * shape_port_name - "NAME/PORT" with the displayed name, and with the cage if it is known and differs
  * from the port number: "leaf01/12 (cage 6.2)"

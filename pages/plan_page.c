@@ -19,7 +19,7 @@
 struct work {
 	struct plan_report report;
 	uint32_t *link;     /* by port: its planned link, or FABRIC_NONE */
-	const char **place; /* by node: where the plan says it is, or NULL */
+	const char **place; /* by node: its rack and height in the plan, or NULL */
 	const char **racks; /* by difference: the rack of its work, or "" */
 	uint32_t *order;    /* differences by rack */
 };
@@ -56,22 +56,16 @@ static const struct column columns[COLUMN_COUNT] = {
 
 /* --- names --- */
 
-enum { NAME_SIZE = NODE_NAME_SIZE + 32 };
-
-static const char *port_name(const struct work *work, uint32_t port, char ret[NAME_SIZE])
+static const char *port_name(const struct work *work, uint32_t port, char ret[PLAN_END_SIZE])
 {
-	return shape_port_name(work->report.shape, port, ret, NAME_SIZE);
+	return shape_port_name(work->report.shape, port, ret, PLAN_END_SIZE);
 }
 
-static const char *end_name(const struct work *work, uint32_t link, unsigned end, char ret[NAME_SIZE])
+static const char *end_name(const struct work *work, uint32_t link, unsigned end, char ret[PLAN_END_SIZE])
 {
-	const struct plan_end *written = &work->report.plan->links[link].ends[end];
-	uint32_t port = work->report.places->links[link].port[end];
+	const struct plan_report *report = &work->report;
 
-	if (port != FABRIC_NONE)
-		return port_name(work, port, ret);
-	snprintf(ret, NAME_SIZE, "%s%s%s", written->device, *written->port ? " " : "", written->port);
-	return ret;
+	return plan_end_name(report->plan, report->places, report->shape, link, end, ret, PLAN_END_SIZE);
 }
 
 /* --- a row --- */
@@ -79,7 +73,7 @@ static const char *end_name(const struct work *work, uint32_t link, unsigned end
 static void fill_lists(const struct work *work, struct result *result, const struct plan_difference *one)
 {
 	const struct plan_diff *diff = work->report.diff;
-	char a[NAME_SIZE], b[NAME_SIZE];
+	char a[PLAN_END_SIZE], b[PLAN_END_SIZE];
 
 	for (int i = LINKS; i <= MOVES; i++)
 		result_empty(result, (size_t)i);
@@ -100,7 +94,7 @@ static void fill_port(const struct work *work, struct result *result, uint32_t p
 	const struct fabric *fabric = work->report.shape->fabric;
 	const struct plan_ports *places = work->report.places;
 	uint32_t link = work->link[port];
-	char name[NAME_SIZE];
+	char name[PLAN_END_SIZE];
 
 	cells_port(result, NODE_GUID, fabric, port);
 	result_text(result, AT, port_name(work, port, name));
@@ -115,35 +109,26 @@ static void fill_port(const struct work *work, struct result *result, uint32_t p
 		result_show(result, PRESENT, "none", STYLE_DIM);
 }
 
-static const char *unit_name(const struct shape *shape, uint32_t node)
-{
-	uint32_t host = shape->nodes[node].host;
-
-	return host == SHAPE_NONE ? shape->fabric->names.shown[node] : shape->hosts[host].name;
-}
-
 /* A whole node: it has several planned and present peers. */
 static void fill_node(const struct work *work, struct result *result, const struct plan_difference *one)
 {
 	const struct plan_report *report = &work->report;
 	const struct shape *shape = report->shape;
+	const char *device = plan_difference_device(report->plan, report->places, shape, report->diff, one);
 
+	if (*device)
+		result_text(result, AT, device);
 	if (one->node != FABRIC_NONE) {
-		result_text(result, AT, unit_name(shape, one->node));
 		result_target(result, AT, shape->fabric->nodes[one->node].guid, 0);
 		result_text(result, NODE, shape->fabric->nodes[one->node].name);
 		result_unsigned(result, NODE_GUID, shape->fabric->nodes[one->node].guid);
-	} else if (one->link_count) {
-		uint32_t link = report->diff->links[one->first_link];
-		const char *device = report->plan->links[link].ends[report->places->links[link].known[0]].device;
-
-		result_text(result, AT, device);
+	} else if (*device) {
 		result_text(result, NODE, device);
 	}
 	result_show(result, PLANNED, "", STYLE_PLAIN);
 	result_show(result, PRESENT, "", STYLE_PLAIN);
 	if (one->other != FABRIC_NONE)
-		result_showf(result, PRESENT, STYLE_PLAIN, "%s", unit_name(shape, one->other));
+		result_showf(result, PRESENT, STYLE_PLAIN, "%s", shape_unit_name(shape, one->other));
 }
 
 /* The node at which the work of a difference is done, or FABRIC_NONE. */

@@ -74,7 +74,7 @@ static void place_entry(const struct health *health, const struct cabling *state
 	entry->since = open ? open->since : health_now(health);
 }
 
-/* What was found by the last comparison, too, keeps its start. */
+/* A difference that the last comparison found as well keeps its start. */
 static void keep_starts(const struct cabling *before, const struct cabling *now)
 {
 	for (size_t i = 0; i < now->diff.count; i++)
@@ -87,7 +87,7 @@ static void keep_starts(const struct cabling *before, const struct cabling *now)
 		}
 }
 
-/* Differences beyond these are not told apart over time. */
+/* With more differences none keeps its start: all pairs are compared. */
 enum { STARTS_MOST = 1000 };
 
 static void compare(struct health *health, struct cabling *state)

@@ -48,7 +48,7 @@ static int compare(const struct topology_options *options, const struct topology
 		warn(plan, &ports);
 		code = output_page(plan_page(&report), &options->common, options->html, err);
 	}
-	/* The plan of another fabric is not fulfilled. */
+	/* A plan of which no link can be judged is that of another fabric. */
 	if (code == 0 && !diff.planned && diff.not_judged)
 		code = err_set(err, ERR_IO, "no link of the plan can be judged: the fabric does not have its devices "
 			       "and ports");

@@ -58,7 +58,7 @@ int plan_read_topo(struct plan_reader *reader, struct error *err);
 bool plan_is_dump(const char *chars);
 int plan_read_dump(struct plan_reader *reader, struct error *err);
 
-/* What a text says of the rate of a link; 0: nothing. */
+/* The rate of a link as parsed from text; members that the text does not give are 0. */
 struct plan_rate {
 	uint32_t mbits_per_s;
 	uint8_t width, speed;
@@ -67,7 +67,7 @@ struct plan_rate {
 /*
  * plan_parse_rate - "200000" (Mb/s), "200G", "400 Gb/s", "HDR", "4xHDR", "HDR100", "2x NDR"
  * Data rates of generations until FDR are below their names: "56G" is 54,545 Mb/s.
- * Return: false: not understood, @ret is untouched. A text such as "auto" or "n/a" is understood and says nothing.
+ * Return: false: not understood, @ret is untouched. "auto", "n/a" and the like are understood; all members are 0.
  */
 bool plan_parse_rate(const char *text, struct plan_rate *ret);
 

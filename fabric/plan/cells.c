@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Longer ones are no cells, but a quote that nobody closed. */
+/* Limits of a quoted cell, in line breaks and bytes: beyond them the quote is taken as not closed. */
 enum { QUOTED_LINES_MAX = 20, QUOTED_MAX = 4096 };
 
 /* Carriage returns before line feeds, or as line breaks of their own. */

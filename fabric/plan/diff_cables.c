@@ -21,7 +21,7 @@ struct path {
 	uint32_t count;
 };
 
-/* How far apart two ports are for who exchanges or moves ends between them: on one switch best. */
+/* The cost of moving or exchanging cable ends between two ports, without a unit: least on one switch. */
 static unsigned distance(const struct plan_work *work, uint32_t a, uint32_t b)
 {
 	const struct fabric *fabric = work->fabric;
@@ -116,7 +116,7 @@ static void report_cycle(struct plan_work *work, const struct path *path)
 
 /* --- chains --- */
 
-/* What links a plan has: from switch to switch, to a host, between the switches of a box. */
+/* Kinds of planned links: between switches, to a host, between the switches of a box. */
 enum { KIND_TRUNK, KIND_HOST, KIND_INSIDE };
 
 static unsigned kind_of(const struct plan_work *work, uint32_t a, uint32_t b)

@@ -23,6 +23,32 @@ const char *plan_change_name(enum plan_change change)
 	return names[change];
 }
 
+const char *plan_end_name(const struct plan *plan, const struct plan_ports *places, const struct shape *shape,
+			  uint32_t link, unsigned end, char *ret, size_t size)
+{
+	const struct plan_end *written = &plan->links[link].ends[end];
+	uint32_t port = places->links[link].port[end];
+
+	if (port != FABRIC_NONE)
+		return shape_port_name(shape, port, ret, size);
+	snprintf(ret, size, "%s%s%s", written->device, *written->port ? " " : "", written->port);
+	return ret;
+}
+
+const char *plan_difference_device(const struct plan *plan, const struct plan_ports *places, const struct shape *shape,
+				   const struct plan_diff *diff, const struct plan_difference *one)
+{
+	uint32_t link;
+
+	if (one->node != FABRIC_NONE)
+		return shape_unit_name(shape, one->node);
+	if (!one->link_count)
+		return "";
+	/* The end whose name the fabric does not have. */
+	link = diff->links[one->first_link];
+	return plan->links[link].ends[places->links[link].known[0]].device;
+}
+
 /* What a text is about. */
 struct subject {
 	struct text *text;
@@ -38,13 +64,6 @@ static void append_port(const struct subject *subject, uint32_t port)
 	char name[NODE_NAME_SIZE + 32];
 
 	text_append(subject->text, shape_port_name(subject->shape, port, name, sizeof(name)));
-}
-
-static const char *unit_name(const struct shape *shape, uint32_t node)
-{
-	uint32_t host = shape->nodes[node].host;
-
-	return host == SHAPE_NONE ? shape->fabric->names.shown[node] : shape->hosts[host].name;
 }
 
 /* A planned link of the difference. */
@@ -65,24 +84,16 @@ static uint32_t present_port(const struct subject *subject, uint32_t at)
 
 static void append_end(const struct subject *subject, uint32_t link, unsigned end)
 {
-	const struct plan_end *written = &link_of(subject, link)->ends[end];
+	char name[PLAN_END_SIZE];
 
-	if (place_of(subject, link)->port[end] != FABRIC_NONE)
-		append_port(subject, place_of(subject, link)->port[end]);
-	else
-		text_appendf(subject->text, "%s%s%s", written->device, *written->port ? " " : "", written->port);
-}
-
-/* The end of a planned link whose name the fabric does not have. */
-static unsigned unknown_end(const struct subject *subject, uint32_t link)
-{
-	return place_of(subject, link)->known[0];
+	text_append(subject->text, plan_end_name(subject->plan, subject->places, subject->shape,
+						 subject->diff->links[subject->one->first_link + link], end, name,
+						 sizeof(name)));
 }
 
 static const char *device_name(const struct subject *subject)
 {
-	return subject->one->node != FABRIC_NONE ? unit_name(subject->shape, subject->one->node) :
-	       subject->one->link_count ? link_of(subject, 0)->ends[unknown_end(subject, 0)].device : "";
+	return plan_difference_device(subject->plan, subject->places, subject->shape, subject->diff, subject->one);
 }
 
 /* The switch ends first: these have the numbers to look for. */
@@ -193,7 +204,7 @@ static void append_separator(const struct subject *subject, uint32_t at, uint32_
 		text_append(subject->text, ", ");
 }
 
-/* The end of a planned or present link that is not at the unit of the difference. */
+/* Is a port one of the unit of the difference? */
 static bool is_own(const struct subject *subject, uint32_t port)
 {
 	const struct shape *shape = subject->shape;
@@ -210,7 +221,8 @@ static void moved_text(const struct subject *subject)
 
 	if (one->other != FABRIC_NONE) {
 		text_appendf(subject->text, "move %s, or its %u cable%s: it is in the place of %s",
-			     device_name(subject), count, text_plural(count), unit_name(subject->shape, one->other));
+			     device_name(subject), count, text_plural(count),
+			     shape_unit_name(subject->shape, one->other));
 		return;
 	}
 	text_appendf(subject->text, "move %s, or its %u cable%s, from ", device_name(subject), count,
@@ -283,18 +295,19 @@ void plan_difference_text(struct text *text, const struct plan *plan, const stru
 		break;
 	case PLAN_EXCHANGED:
 		text_appendf(text, "exchange %s and %s, or their %u cables: each is in the place of the other",
-			     device_name(&subject), unit_name(shape, one->other), one->link_count);
+			     device_name(&subject), shape_unit_name(shape, one->other), one->link_count);
 		break;
 	case PLAN_REPLACED:
 		/* Most names that the fabric does not have are written in another way in the plan. */
 		if (one->node == FABRIC_NONE) {
 			text_appendf(text, "change the name %s in the plan to %s, or replace that: it has the %u links "
-				     "of %s", device_name(&subject), unit_name(shape, one->other), one->link_count,
-				     device_name(&subject));
+				     "of %s", device_name(&subject), shape_unit_name(shape, one->other),
+				     one->link_count, device_name(&subject));
 			break;
 		}
-		text_appendf(text, "replace %s by %s, or change the plan: it has the %u links of %s", unit_name(shape,
-			     one->other), device_name(&subject), one->link_count, device_name(&subject));
+		text_appendf(text, "replace %s by %s, or change the plan: it has the %u links of %s",
+			     shape_unit_name(shape, one->other), device_name(&subject), one->link_count,
+			     device_name(&subject));
 		break;
 	case PLAN_ABSENT:
 		text_appendf(text, "install or power on %s: it has none of its %u links", device_name(&subject),

@@ -9,7 +9,7 @@
 #include "fabric/plan/build.h"
 
 enum kind {
-	KIND_NONE, /* words of a title that say nothing */
+	KIND_NONE, /* words of a title without a meaning of their own */
 	KIND_DEVICE, KIND_GUID, KIND_PORT, KIND_HCA, KIND_RACK, KIND_UNIT, KIND_LOCATION,
 	KIND_SPEED, KIND_WIDTH, KIND_TYPE, KIND_STATE, KIND_CABLE, KIND_OTHER,
 };
@@ -91,7 +91,7 @@ struct word {
 	uint8_t kind, side, class;
 };
 
-/* A column, as its title says. */
+/* A column as described by its title. */
 struct column {
 	uint8_t kind, side;
 	uint8_t class;   /* that of a device word; 0: none */

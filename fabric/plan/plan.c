@@ -22,7 +22,7 @@ struct plan_chunk {
 	char chars[];
 };
 
-/* What is private of a plan. */
+/* Private data of a plan. */
 struct plan_memory {
 	struct plan_strings strings;
 	struct map links; /* hash of both ends, to index into links */
@@ -205,7 +205,7 @@ static uint64_t hash_end(const struct plan_end *end)
 	return map_mix(hash_name(hash, end->port));
 }
 
-/* The link of a plan that has the ends of @link, or @next, if there is none: it is that number from now on. */
+/* Find the link of the plan with the ends of @link. If there is none, @next is stored as the number of @link. */
 static int find_link(struct plan_memory *memory, const struct plan *plan, const struct plan_link *link, uint32_t next,
 		     uint32_t *ret)
 {
@@ -219,14 +219,14 @@ static int find_link(struct plan_memory *memory, const struct plan *plan, const 
 	return map_put(&memory->links, key, next);
 }
 
-/* Does a line contradict what an earlier one said of the rate of the link? */
+/* Do two lines give different rates for one link? */
 static bool other_rate(const struct plan_link *a, const struct plan_link *b)
 {
 	return (a->mbits_per_s && b->mbits_per_s && a->mbits_per_s != b->mbits_per_s) ||
 	       (a->width && b->width && a->width != b->width) || (a->speed && b->speed && a->speed != b->speed);
 }
 
-/* Add what a second line knows of a link. */
+/* Copy the values that the first line of a link does not give from another line. */
 static void complete(struct plan_link *link, const struct plan_link *more)
 {
 	bool turned = !same_end(&link->ends[0], &more->ends[0]);
@@ -285,7 +285,8 @@ static int merge(struct plan *plan, struct plan_memory *memory, struct plan_read
 			continue;
 		}
 		if (other_rate(&plan->links[at], link))
-			plan_add_problem(reader, link->line, "another speed or width than in line %u%s%s: that counts",
+			plan_add_problem(reader, link->line,
+					 "speed or width differs from line %u%s%s, which takes precedence",
 					 plan->links[at].line, plan->links[at].file == file ? "" : " of ",
 					 plan->links[at].file == file ? "" : plan->files[plan->links[at].file].name);
 		complete(&plan->links[at], link);

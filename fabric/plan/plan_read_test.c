@@ -550,7 +550,7 @@ TEST(rates_are_read_as_they_are_written)
 		assert_false(plan_parse_rate(wrong[i], &rate));
 }
 
-/* Each plan has one link, or what is said of it. */
+/* Each plan has one link, or the expected problem. */
 TEST(columns_are_found_by_their_titles)
 {
 	static const struct {
@@ -657,7 +657,7 @@ TEST(a_damaged_line_is_named_and_the_others_are_read)
 		{ "StartDevice,StartPort,EndDevice,EndPort,Speed\nl1,21,s1,1,fast\n", 1, NULL, 2,
 		  "'fast' is no speed (1 link): speed not judged" },
 		{ "StartDevice,StartPort,EndDevice,EndPort,Speed\nl1,21,s1,1,HDR\nS1,1,L1,21,EDR\n", 1, NULL, 3,
-		  "another speed or width than in line 2: that counts" },
+		  "speed or width differs from line 2, which takes precedence" },
 		{ "T l1\n P1 -> T s1 P1\n P2 -> T\n P3 -> T s1 P3\n", 2, "l1|P2-|", 3,
 		  "neither a system nor one of its ports" },
 		{ "T l1\n P1 -> T s1 P1\n\n P2 -> T s1 P2\n\nT l2\n P9 -> T s1 P9\n", 2, "|P2-s1|P2", 4,

@@ -140,7 +140,7 @@ static void find_name(struct resolver *resolver, const struct plan_end *end, str
 	ret->named = ret->what == FABRIC_NONE ? NAMED_NOTHING : NAMED_NODE;
 }
 
-/* What an end is called, found once for each name. NULL: no memory. */
+/* The name of an end, looked up once per name. Return: NULL: no memory. */
 static struct plan_name *take_name(struct resolver *resolver, const struct plan_link *link, const struct plan_end *end)
 {
 	uint64_t hash = hash_name(end);

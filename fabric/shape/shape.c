@@ -87,6 +87,13 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 	return ret;
 }
 
+const char *shape_unit_name(const struct shape *shape, uint32_t node)
+{
+	uint32_t host = shape->nodes[node].host;
+
+	return host == SHAPE_NONE ? shape->fabric->names.shown[node] : shape->hosts[host].name;
+}
+
 const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret, size_t size)
 {
 	const struct port *self = &shape->fabric->ports[port];

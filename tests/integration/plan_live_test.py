@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for findings
-"""The cabling plan of the settings as a finding of a running collector, and what ibwire topology check says then."""
+"""The cabling plan of the settings: findings of a running collector, and the output of ibwire topology check."""
 import json
 import os
 import sys
@@ -46,7 +46,7 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     tap.equal("topology check of the plan in the settings", (checked.status, [row["change"] for row in page["differences"]],
                                                              page["summary"]["as_planned"]), (1, ["swapped"], len(links) - 2))
     tap.equal("one finding, a warning", ([row["severity"] for row in open_findings(sim)], finding["cause"]), (["warning"], "swapped"))
-    tap.contains("the finding says what the command says", finding["text"], page["differences"][0]["action"])
+    tap.contains("the finding has the action of ibwire topology check", finding["text"], page["differences"][0]["action"])
     tap.contains("with the line of the plan", finding["text"], f"plan.csv:{page['differences'][0]['line']}")
     at = sim.ibwire("topology", "check", "plan.csv", "--at", "now", check=False)
     tap.equal("and of a time", (at.status, page["differences"][0]["action"] in at.out), (1, True))

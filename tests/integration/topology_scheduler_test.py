@@ -150,7 +150,7 @@ def published():
             continue
         none = ibwire("slurm", path, check=False)
         tap.equal(f"{name}: hosts without names", (none.status, none.out), (69, ""))
-        tap.contains(f"{name}: it says so", none.err, "no name in the fabric; --hosts-map gives one")
+        tap.contains(f"{name}: the warning names the reason and the option", none.err, "no name in the fabric; --hosts-map gives one")
         net = Net(read_file(path))
         names = {node: f"host{number}" for number, node in enumerate(node for node in net.descriptions if node.startswith("H-"))}
         write("guids.map", "".join(f"0x{node[2:]} {host}\n" for node, host in names.items()))
