@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* host_tree_names.h - names that schedulers accept; private to fabric/host_tree.c */
+/* names.h - names that schedulers accept; private to fabric/host_tree */
 #ifndef IBWIRE_FABRIC_HOST_TREE_NAMES_H
 #define IBWIRE_FABRIC_HOST_TREE_NAMES_H
 

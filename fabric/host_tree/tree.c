@@ -1,55 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "fabric/host_tree.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "fabric/fabric.h"
-#include "fabric/host_tree_names.h"
-#include "fabric/host_units.h"
+#include "fabric/host_tree/build.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
-
-/* A switch of the tree under construction. Boxes have numbers in natural order of name. */
-struct group {
-	char *name;      /* owned until it is moved to the tree */
-	uint32_t parent; /* or SHAPE_NONE */
-	uint32_t unit;   /* of a leaf; else SHAPE_NONE */
-	uint32_t box;    /* the first one; SHAPE_NONE: it stands for none */
-	uint32_t inside; /* a box in the part that it is above */
-	uint8_t tier;    /* 1: a leaf; 255: above all */
-};
-
-struct build {
-	const struct shape *shape;
-	const struct fabric *fabric;
-	bool all;
-	struct host_names names;
-	struct host_units units;
-	struct host_tree *tree;
-	uint32_t *box_of;      /* by node: its box; SHAPE_NONE: no switch */
-	uint32_t *node_of;     /* by box: its first node */
-	uint8_t *tier;         /* by box: the lowest of its switches; 0: none */
-	uint32_t *group_of;    /* by box: group above the leaves that has it, or SHAPE_NONE */
-	uint32_t *set;         /* by box: connected boxes */
-	uint32_t *found;       /* by box: a group, for one step */
-	uint32_t box_count;
-	uint32_t *first, *leaves; /* struct host_leaves */
-	bool *others;
-	struct group *groups;
-	uint32_t group_count, group_most;
-	uint32_t *sorted;      /* groups by parent and name */
-	uint32_t *first_child; /* by group: in sorted; one more for the roots, and the end */
-	uint32_t *place;       /* by group: index in the tree */
-};
-
-struct named {
-	const char *name;
-	uint32_t parent, group;
-};
 
 static uint32_t set_root(uint32_t *set, uint32_t i)
 {
@@ -77,7 +35,7 @@ static uint32_t peer_node(const struct fabric *fabric, uint32_t port)
 }
 
 /* Number the boxes in natural order of the name of the first switch of each. */
-static bool find_boxes(struct build *build)
+static bool find_boxes(struct host_build *build)
 {
 	const struct fabric *fabric = build->fabric;
 	size_t nodes = fabric->node_count;
@@ -116,7 +74,7 @@ static bool find_boxes(struct build *build)
 }
 
 /* The box that an HCA port of the compute network is cabled to, or SHAPE_NONE. */
-static uint32_t leaf_of_port(const struct build *build, uint32_t port)
+static uint32_t leaf_of_port(const struct host_build *build, uint32_t port)
 {
 	uint32_t node = peer_node(build->fabric, port), rail = build->shape->ports[port].rail;
 
@@ -128,7 +86,7 @@ static uint32_t leaf_of_port(const struct build *build, uint32_t port)
 }
 
 /* Append the leaves of a host, each once and in order. Return: the end. */
-static uint32_t *add_leaves(const struct build *build, uint32_t index, uint32_t *leaves)
+static uint32_t *add_leaves(const struct host_build *build, uint32_t index, uint32_t *leaves)
 {
 	const struct shape_host *host = &build->shape->hosts[index];
 	uint32_t *end = leaves;
@@ -156,7 +114,7 @@ static uint32_t *add_leaves(const struct build *build, uint32_t index, uint32_t 
 /* Is a host cabled to a switch of the compute network? */
 static bool is_cabled(void *context, uint32_t host)
 {
-	const struct build *build = context;
+	const struct host_build *build = context;
 	const struct shape_host *self = &build->shape->hosts[host];
 
 	for (uint32_t i = self->first; i < self->first + self->count; i++) {
@@ -170,7 +128,7 @@ static bool is_cabled(void *context, uint32_t host)
 }
 
 /* Leaves with storage or management hosts, which are not in the tree. */
-static void find_others(struct build *build)
+static void find_others(struct host_build *build)
 {
 	const struct fabric *fabric = build->fabric;
 
@@ -184,7 +142,7 @@ static void find_others(struct build *build)
 	}
 }
 
-static int find_units(struct build *build, struct error *err)
+static int find_units(struct host_build *build, struct error *err)
 {
 	const struct host_names *names = &build->names;
 	struct host_leaves hosts;
@@ -208,7 +166,7 @@ static int find_units(struct build *build, struct error *err)
 }
 
 /* Names of modules of one box, "director/L01/U1", have its name before the slash. */
-static size_t box_name_len(const struct build *build, uint32_t box)
+static size_t box_name_len(const struct host_build *build, uint32_t box)
 {
 	const struct fabric *fabric = build->fabric;
 	const char *name = fabric->names.shown[build->node_of[box]];
@@ -225,21 +183,16 @@ static size_t box_name_len(const struct build *build, uint32_t box)
 	return switches > 1 && len ? len : strlen(name);
 }
 
-static uint64_t box_guid(const struct build *build, uint32_t box)
-{
-	return build->fabric->nodes[build->node_of[box]].guid;
-}
-
-static char *name_box(const struct build *build, uint32_t box, const char *end)
+static char *name_box(const struct host_build *build, uint32_t box, const char *end)
 {
 	const char *name = build->fabric->names.shown[build->node_of[box]];
 
 	return host_tree_switch_name("", name, strchr(name, '/') ? box_name_len(build, box) : strlen(name), end,
-				     box_guid(build, box));
+				     host_build_guid(build, box));
 }
 
 /* Add a switch of the tree. Return: its number; SHAPE_NONE: no memory. */
-static uint32_t add_group(struct build *build, const struct group *group)
+static uint32_t add_group(struct host_build *build, const struct host_group *group)
 {
 	if (!group->name)
 		return SHAPE_NONE;
@@ -249,7 +202,7 @@ static uint32_t add_group(struct build *build, const struct group *group)
 }
 
 /* The leaves of the tree: a unit has the name of its first leaf. */
-static bool add_units(struct build *build)
+static bool add_units(struct host_build *build)
 {
 	const struct host_units *units = &build->units;
 	uint32_t *first = build->found;
@@ -268,7 +221,7 @@ static bool add_units(struct build *build)
 		if (units->of_leaf[i] != HOST_UNIT_NONE)
 			join(build->set, i, first[units->of_leaf[i]]);
 	for (uint32_t i = 0; i < units->count; i++) {
-		struct group group = { .unit = i, .box = first[i], .inside = first[i], .tier = 1 };
+		struct host_group group = { .unit = i, .box = first[i], .inside = first[i], .tier = 1 };
 
 		group.name = name_box(build, first[i], build->tier[first[i]] > 1 ? "-hosts" : "");
 		if (add_group(build, &group) == SHAPE_NONE)
@@ -278,7 +231,7 @@ static bool add_units(struct build *build)
 }
 
 /* Join boxes that a link connects. @tier: only up to this tier, and from tier to tier; 0: by any link */
-static void join_links(struct build *build, unsigned tier)
+static void join_links(struct host_build *build, unsigned tier)
 {
 	const struct fabric *fabric = build->fabric;
 
@@ -295,7 +248,7 @@ static void join_links(struct build *build, unsigned tier)
 }
 
 /* The switches of a tier that are connected with the same units are one switch, above all that they connect. */
-static bool add_tier(struct build *build, uint8_t tier)
+static bool add_tier(struct host_build *build, uint8_t tier)
 {
 	uint32_t before = build->group_count;
 
@@ -311,7 +264,7 @@ static bool add_tier(struct build *build, uint8_t tier)
 		if (build->tier[i] != tier || *found == SHAPE_NONE)
 			continue;
 		if (*found < before) {
-			struct group group = { .unit = SHAPE_NONE, .box = i, .inside = i, .tier = tier };
+			struct host_group group = { .unit = SHAPE_NONE, .box = i, .inside = i, .tier = tier };
 
 			group.name = name_box(build, i, "");
 			*found = add_group(build, &group);
@@ -330,7 +283,7 @@ static bool add_tier(struct build *build, uint8_t tier)
 }
 
 /* Is the group the higher one, or that of the first name in one tier? */
-static bool is_above(const struct group *a, const struct group *b)
+static bool is_above(const struct host_group *a, const struct host_group *b)
 {
 	return a->tier != b->tier ? a->tier > b->tier : names_compare(a->name, b->name) < 0;
 }
@@ -339,7 +292,7 @@ static bool is_above(const struct group *a, const struct group *b)
  * What is connected has one root: the only group of the highest tier, or one that stands for no switch, named
  * after the first group below it.
  */
-static bool add_roots(struct build *build)
+static bool add_roots(struct host_build *build)
 {
 	uint32_t before = build->group_count;
 	bool ok = true;
@@ -355,8 +308,8 @@ static bool add_roots(struct build *build)
 	}
 	for (uint32_t i = 0; i < before && ok; i++) {
 		uint32_t *best = &build->found[set_root(build->set, build->groups[i].inside)];
-		const struct group *top = &build->groups[*best];
-		struct group group = {
+		const struct host_group *top = &build->groups[*best];
+		struct host_group group = {
 			.unit = SHAPE_NONE, .box = SHAPE_NONE, .inside = top->inside, .tier = UINT8_MAX,
 		};
 
@@ -364,7 +317,7 @@ static bool add_roots(struct build *build)
 		    (top->tier > 1 && top->tier > build->groups[i].tier))
 			continue;
 		group.name = host_tree_switch_name("fabric-", top->name, strlen(top->name), "",
-						   box_guid(build, top->box));
+						   host_build_guid(build, top->box));
 		*best = add_group(build, &group);
 		ok = *best != SHAPE_NONE;
 	}
@@ -377,187 +330,7 @@ static bool add_roots(struct build *build)
 	return ok;
 }
 
-static int compare_named(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-	int difference;
-
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	difference = names_compare(x->name, y->name);
-	return difference ? difference : x->group < y->group ? -1 : 1;
-}
-
-static int compare_only_names(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* Groups with equal names get the GUIDs of their first boxes. */
-static bool make_unique(struct build *build, struct named *list)
-{
-	uint32_t count = build->group_count, end;
-
-	for (uint32_t i = 0; i < count; i++)
-		list[i] = (struct named){ build->groups[i].name, 0, i };
-	qsort(list, count, sizeof(*list), compare_only_names);
-	for (uint32_t i = 0; i < count; i = end) {
-		for (end = i + 1; end < count && !strcmp(list[end].name, list[i].name);)
-			end++;
-		for (uint32_t j = i; j < end && end > i + 1; j++) {
-			struct group *group = &build->groups[list[j].group];
-			uint32_t box = group->box == SHAPE_NONE ? group->inside : group->box;
-			char guid[20], *name;
-
-			snprintf(guid, sizeof(guid), "-%016" PRIx64, box_guid(build, box));
-			name = host_tree_switch_name("", group->name, strlen(group->name), guid, 0);
-			if (!name)
-				return false;
-			/* The other entries of the list are still compared with the old name. */
-			list[j].name = name;
-		}
-		for (uint32_t j = i; j < end && end > i + 1; j++) {
-			free(build->groups[list[j].group].name);
-			build->groups[list[j].group].name = (char *)list[j].name;
-		}
-	}
-	return true;
-}
-
-static bool sort_groups(struct build *build)
-{
-	uint32_t count = build->group_count;
-	struct named *list = malloc((count + 1) * sizeof(*list));
-	bool ok;
-
-	build->sorted = malloc((count + 1) * sizeof(*build->sorted));
-	build->first_child = calloc(count + 2, sizeof(*build->first_child));
-	build->place = malloc((count + 1) * sizeof(*build->place));
-	ok = list && build->sorted && build->first_child && build->place && make_unique(build, list);
-	for (uint32_t i = 0; i < count && ok; i++) {
-		uint32_t parent = build->groups[i].parent == SHAPE_NONE ? count : build->groups[i].parent;
-
-		list[i] = (struct named){ build->groups[i].name, parent, i };
-	}
-	if (ok && count)
-		qsort(list, count, sizeof(*list), compare_named);
-	for (uint32_t i = 0, parent = 0; i <= count && ok; i++) {
-		uint32_t next = i < count ? list[i].parent : count + 1;
-
-		for (; parent <= next && parent <= count; parent++)
-			build->first_child[parent] = i;
-		if (i < count)
-			build->sorted[i] = list[i].group;
-	}
-	if (ok)
-		build->first_child[count + 1] = count;
-	free(list);
-	return ok;
-}
-
-/* Add a group behind its children. @child: number of children so far */
-static void emit(struct build *build, uint32_t number, uint32_t *child)
-{
-	const struct group *group = &build->groups[number];
-	uint32_t from = build->first_child[number], to = build->first_child[number + 1];
-	struct host_tree_switch *self;
-
-	for (uint32_t i = from; i < to; i++)
-		emit(build, build->sorted[i], child);
-	build->place[number] = (uint32_t)build->tree->switch_count++;
-	self = &build->tree->switches[build->place[number]];
-	*self = (struct host_tree_switch){ .name = group->name, .parent = SHAPE_NONE, .is_leaf = group->tier == 1 };
-	build->groups[number].name = NULL;
-	build->tree->leaf_count += self->is_leaf;
-	if (self->is_leaf)
-		return;
-	self->first = *child;
-	self->count = to - from;
-	for (uint32_t i = from; i < to; i++) {
-		build->tree->children[(*child)++] = build->place[build->sorted[i]];
-		build->tree->switches[build->place[build->sorted[i]]].parent = build->place[number];
-	}
-}
-
-/* The hosts of each leaf; build->names are in natural order. */
-static void place_hosts(struct build *build)
-{
-	struct host_tree *tree = build->tree;
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < build->names.count; i++)
-		tree->switches[build->place[build->units.of_host[i]]].count++;
-	for (size_t i = 0; i < tree->switch_count; i++) {
-		if (!tree->switches[i].is_leaf)
-			continue;
-		tree->switches[i].first = sum;
-		sum += tree->switches[i].count;
-		tree->switches[i].count = 0;
-	}
-	for (size_t i = 0; i < build->names.count; i++) {
-		uint32_t leaf = build->place[build->units.of_host[i]];
-		uint32_t at = tree->switches[leaf].first + tree->switches[leaf].count++;
-
-		tree->hosts[at] = build->names.list[i].name;
-		tree->leaf_of[at] = leaf;
-	}
-	tree->host_count = sum;
-}
-
-/* The boxes of each switch of the tree; a spine with hosts is in two. */
-static void place_boxes(struct build *build)
-{
-	struct host_tree *tree = build->tree;
-	const uint32_t *unit_of = build->units.of_leaf;
-	uint32_t sum = 0;
-
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < build->box_count; i++) {
-			uint32_t places[] = { unit_of[i] == HOST_UNIT_NONE ? SHAPE_NONE : build->place[unit_of[i]],
-					      build->group_of[i] == SHAPE_NONE ? SHAPE_NONE :
-					      build->place[build->group_of[i]] };
-
-			for (size_t j = 0; j < 2; j++) {
-				struct host_tree_switch *self = &tree->switches[places[j]];
-
-				if (places[j] == SHAPE_NONE)
-					continue;
-				if (pass)
-					tree->boxes[self->first_box + self->boxes] =
-						build->fabric->names.shown[build->node_of[i]];
-				self->boxes++;
-			}
-		}
-		for (size_t i = 0; i < tree->switch_count && !pass; i++) {
-			tree->switches[i].first_box = sum;
-			sum += tree->switches[i].boxes;
-			tree->switches[i].boxes = 0;
-		}
-	}
-}
-
-static bool make_tree(struct build *build)
-{
-	struct host_tree *tree = build->tree;
-	uint32_t children = 0, roots = build->group_count;
-
-	tree->switches = calloc(build->group_count + 1, sizeof(*tree->switches));
-	tree->children = calloc(build->group_count + 1, sizeof(*tree->children));
-	tree->boxes = calloc(2 * (size_t)build->box_count + 1, sizeof(*tree->boxes));
-	tree->hosts = calloc(build->names.count + 1, sizeof(*tree->hosts));
-	tree->leaf_of = calloc(build->names.count + 1, sizeof(*tree->leaf_of));
-	if (!tree->switches || !tree->children || !tree->boxes || !tree->hosts || !tree->leaf_of)
-		return false;
-	for (uint32_t i = build->first_child[roots]; i < build->first_child[roots + 1]; i++)
-		emit(build, build->sorted[i], &children);
-	place_hosts(build);
-	place_boxes(build);
-	return true;
-}
-
-static int build_tree(struct build *build, const struct host_tree_options *options, struct error *err)
+static int build_tree(struct host_build *build, const struct host_tree_options *options, struct error *err)
 {
 	int code = find_boxes(build) ? 0 : err_nomem(err);
 	uint8_t tiers = 0;
@@ -578,7 +351,7 @@ static int build_tree(struct build *build, const struct host_tree_options *optio
 	for (uint8_t tier = 2; tier && tier <= tiers; tier++)
 		if (!add_tier(build, tier))
 			return err_nomem(err);
-	if (!add_roots(build) || !sort_groups(build) || !make_tree(build))
+	if (!add_roots(build) || !host_build_emit(build))
 		return err_nomem(err);
 	return 0;
 }
@@ -586,7 +359,7 @@ static int build_tree(struct build *build, const struct host_tree_options *optio
 int host_tree_create(const struct shape *shape, const struct host_tree_options *options, struct host_tree **ret,
 		     struct error *err)
 {
-	struct build build = { .shape = shape, .fabric = shape->fabric, .all = options->all };
+	struct host_build build = { .shape = shape, .fabric = shape->fabric, .all = options->all };
 	int code;
 
 	build.tree = calloc(1, sizeof(*build.tree));

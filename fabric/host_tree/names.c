@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "fabric/host_tree_names.h"
+#include "fabric/host_tree/names.h"
 
 #include <ctype.h>
 #include <errno.h>
