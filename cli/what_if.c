@@ -266,6 +266,7 @@ static int read_tables(struct what_if_command *of, struct error *err)
 
 struct job_work {
 	struct what_if *what_if;
+	int64_t past_us; /* the jobs that ran at this time; 0: those that run now */
 	struct error *err;
 	int code;
 };
@@ -274,7 +275,9 @@ static bool add_job(void *ctx, const struct job *job)
 {
 	struct job_work *work = ctx;
 
-	if (job->ending == JOB_RUNNING)
+	bool suspended = job->ending == JOB_SUSPENDED && job->suspended_since_us <= work->past_us;
+
+	if (work->past_us ? !suspended : job->ending == JOB_RUNNING)
 		work->code = what_if_add_job(work->what_if, job, work->err);
 	return work->code == 0;
 }
@@ -282,8 +285,9 @@ static bool add_job(void *ctx, const struct job *job)
 static int read_jobs(struct what_if_command *of, struct error *err)
 {
 	int64_t at_us = of->topology.moment.snapshot->sweep.wall_us;
-	struct job_work work = { &of->what_if, err, 0 };
-	const struct job_query query = { .since_us = at_us, .until_us = at_us };
+	struct job_work work = { &of->what_if, of->options.common.at_us ? at_us : 0, err, 0 };
+	/* Now, those that began after the last sweep run, too. */
+	const struct job_query query = { .since_us = at_us, .until_us = work.past_us };
 	int code = jobs_list(of->topology.moment.reader, &query, NULL, add_job, &work, err);
 
 	return code < 0 ? code : work.code;

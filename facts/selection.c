@@ -229,6 +229,18 @@ static int resolve_keyword(struct resolver *resolver, const char *typed, struct 
 }
 
 /* A subject without /PORTS and uplinks. */
+/* The error for a name that nothing has: a line module, "core-1/L16", is the switches "core-1/L16/U1", "... U2". */
+static int unknown_name(struct resolver *resolver, const char *typed, struct error *err)
+{
+	char pattern[NODE_NAME_SIZE + 2];
+	uint32_t node;
+
+	snprintf(pattern, sizeof(pattern), "%.*s/*", NODE_NAME_SIZE - 1, typed);
+	if (mark_glob(&resolver->match, resolver->fabric, pattern))
+		return err_set(err, ERR_USAGE, "no node is called '%s': did you mean '%s'?", typed, pattern);
+	return names_find_node(resolver->fabric, typed, &node, err);
+}
+
 static int resolve_name(struct resolver *resolver, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = resolver->fabric;
@@ -257,7 +269,7 @@ static int resolve_name(struct resolver *resolver, const char *typed, struct err
 		return err_set(err, ERR_USAGE, "no port has LID %s", typed);
 	if (is_glob(typed))
 		return err_set(err, ERR_USAGE, "no node or host matches '%s': 'ibwire nodes' lists them", typed);
-	return err ? names_find_node(fabric, typed, &node, err) : ERR_USAGE;
+	return err ? unknown_name(resolver, typed, err) : ERR_USAGE;
 }
 
 /* Keep the marked ports of these numbers. */

@@ -203,6 +203,7 @@ TEST(single_subject_must_be_unique)
 		{ .guid = 3, .type = NODE_SWITCH, .port_count = 3, .lid = 4, .desc = "MF0;leaf1:MQM8700/U1" },
 		{ .guid = 5, .type = NODE_CA, .port_count = 1, .desc = "alike" },
 		{ .guid = 6, .type = NODE_CA, .port_count = 1, .desc = "alike" },
+		{ .guid = 7, .type = NODE_SWITCH, .port_count = 2, .desc = "MF0;core1:CS7520/L16/U1" },
 	};
 	static const struct { const char *typed, *error; uint32_t node, port; } cases[] = {
 		{ "leaf*", NULL, 2, FABRIC_NONE }, { "4", NULL, 2, FABRIC_NONE }, { "4/3", NULL, 2, 5 },
@@ -211,6 +212,8 @@ TEST(single_subject_must_be_unique)
 		{ "leaf1/2-3", "'leaf1/2-3' selects 2 ports: give one, such as 'leaf1/2'", 0, 0 },
 		{ "alike", "2 nodes are called 'alike': give a GUID: 0x0000000000000005, 0x0000000000000006", 0, 0 },
 		{ "node2/1", "no node is called 'node2': 'ibwire nodes' lists them", 0, 0 },
+		{ "core1/L16", "no node is called 'core1/L16': did you mean 'core1/L16/*'?", 0, 0 },
+		{ "core1/L1", "no node is called 'core1/L1': 'ibwire nodes' lists them", 0, 0 },
 		{ "node1 mlx5_0/2", "node1 mlx5_0 has no port 2 (it has 1)", 0, 0 },
 		{ "leaf*/5", "leaf1 has no port 5 (it has 3)", 0, 0 },
 		{ "77", "no port has LID 77", 0, 0 },

@@ -233,13 +233,14 @@ struct page *bad_links_page(const struct bad_links *bad, bool all)
 					       .state = good ? PAGE_GOOD : PAGE_WARNING });
 	page_add(page, &(struct page_section){ .kind = PAGE_RECORD, .in = PAGE_JSON, .key = "bad_links",
 					       .table = { head_columns, HEAD_COLUMNS, put_head, listing } });
-	if (bad->count)
+	if (bad->count && bad->shape->tier_count)
 		page_add_note(page, shown, false, "every switch with hosts keeps at least %.0f %% of its paths to each "
 			      "tier above, and no host is cut off; links of a round are repaired before the next one",
 			      100 * bad->keep);
 	if (!bad->shape->tier_count)
-		page_add_note(page, shown, false, "the fabric has no tiers, so only connectivity is judged: %s",
-			      bad->shape->reason);
+		page_add_note(page, shown, false, "the fabric has no tiers (%s): each host keeps at least %.0f %% of its "
+			      "links and none is cut off, but switches keep no share of their links",
+			      bad->shape->reason, 100 * bad->keep);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "links",
 					       .in = PAGE_JSON | PAGE_CSV | (bad->count ? shown : 0),
 					       .table = { columns, COLUMNS, put_links, listing } });

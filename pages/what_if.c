@@ -148,6 +148,16 @@ static double *equal_demand(const struct fabric *fabric)
 	return rates;
 }
 
+static uint32_t count_unknown(const struct what_if *of)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; of->xmit && i < of->before->port_count; i++)
+		count += of->before->nodes[of->before->ports[i].node].type == NODE_CA && link_is_usable(of->before, i) &&
+			 (isnan(of->xmit[i]) || isnan(of->rcv[i]));
+	return count;
+}
+
 static void list_links(struct what_if *of, const double *before, const double *after)
 {
 	of->busiest_before = of->busiest_after = NAN;
@@ -195,6 +205,7 @@ static int predict_loads(struct what_if *of, struct error *err)
 			all += input.xmit[i] > 0 ? input.xmit[i] : 0;
 		of->lost = all > 0 && lost_after > lost_before ? (lost_after - lost_before) / all : 0;
 		list_links(of, before, after);
+		of->unknown_ports = count_unknown(of);
 	}
 	demand_destroy(demand);
 	free(equal);

@@ -86,6 +86,7 @@ struct what_if {
 	size_t link_count;
 	double busiest_before, busiest_after; /* shares of a rate; NAN: no links between switches */
 	double fit_error;            /* of the estimated demand against measured loads; NAN: not fitted */
+	uint32_t unknown_ports;      /* HCA ports of which the traffic of the window is unknown: it counts as 0 */
 	double lost;                 /* share of the demand for which the tables have no path */
 	struct what_if_job *jobs;
 	size_t job_count, job_capacity;

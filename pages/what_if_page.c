@@ -58,6 +58,7 @@ static void append_hosts(const struct what_if *of, struct text *text)
 
 static const char *sentence_of(const struct what_if *of, struct page *page)
 {
+	size_t silent = of->cut_off.count + of->cut_off.taken;
 	struct text text = { 0 };
 
 	text_append(&text, of->safe ? "safe: " : "not safe: ");
@@ -76,6 +77,9 @@ static const char *sentence_of(const struct what_if *of, struct page *page)
 	if (!isnan(of->busiest_before) || !isnan(of->busiest_after))
 		text_appendf(&text, ", busiest uplink %s -> %s", percent(of->busiest_before, page),
 			     percent(of->busiest_after, page));
+	/* Less load is no gain then. */
+	if (silent && !isnan(of->busiest_after))
+		text_appendf(&text, " without the traffic of %zu host%s", silent, text_plural(silent));
 	if (!of->xmit && !isnan(of->busiest_after))
 		text_append(&text, " if all hosts send at full rate to all others");
 	return page_keep(page, &text);
@@ -96,13 +100,15 @@ static const char *what_is_taken(const struct what_if *of, struct page *page)
 	count = 0;
 	text_appendf(&text, "%u link%s", of->links_taken, text_plural(of->links_taken));
 	for (uint32_t i = 0; i < of->fabric->port_count && !of->nodes_taken; i++) {
-		if (of->fabric->ports[i].peer == FABRIC_NONE || of->fabric->ports[i].peer < i ||
-		    !link_is_usable(of->before, i) || link_is_usable(of->after, i))
+		uint32_t peer = of->fabric->ports[i].peer;
+
+		if (peer == FABRIC_NONE || peer < i || !link_is_usable(of->before, i) || link_is_usable(of->after, i))
 			continue;
 		if (count++ == NAMES_MOST)
 			break;
 		text_append(&text, count == 1 ? ": " : ", ");
-		what_if_append_link(of, i, &text);
+		/* From the end that was named. */
+		what_if_append_link(of, of->ports && !of->ports[i] && of->ports[peer] ? peer : i, &text);
 	}
 	if (!of->nodes_taken && of->links_taken > NAMES_MOST)
 		text_appendf(&text, " and %u more", of->links_taken - NAMES_MOST);
@@ -164,7 +170,7 @@ static const char *tables_of(const struct what_if *of, struct page *page)
 
 enum { SAFE, ANSWER, TAKEN_LINKS, TAKEN_NODES, TAKEN_HOSTS, CUT_OFF, REDUCED, PAIRS, PAIRS_BEFORE, BUSIEST_BEFORE,
        BUSIEST_AFTER, LOST, BISECTION_BEFORE, BISECTION_AFTER, PATHS_BEFORE, PATHS_AFTER, MEAN_PATHS_BEFORE,
-       MEAN_PATHS_AFTER, DEMAND, FIT_ERROR, TABLES, SINCE, UNTIL, HEAD_COLUMNS };
+       MEAN_PATHS_AFTER, DEMAND, UNKNOWN, FIT_ERROR, TABLES, SINCE, UNTIL, HEAD_COLUMNS };
 
 static const struct column head_columns[HEAD_COLUMNS] = {
 	[SAFE] = { .key = "safe", .kind = COLUMN_BOOL },
@@ -186,6 +192,7 @@ static const struct column head_columns[HEAD_COLUMNS] = {
 	[MEAN_PATHS_BEFORE] = { .key = "mean_paths_before", .kind = COLUMN_REAL },
 	[MEAN_PATHS_AFTER] = { .key = "mean_paths_after", .kind = COLUMN_REAL },
 	[DEMAND] = { .key = "demand", .kind = COLUMN_TEXT },
+	[UNKNOWN] = { .key = "ports_with_unknown_traffic", .kind = COLUMN_INTEGER },
 	[FIT_ERROR] = { .key = "fit_error_percent", .kind = COLUMN_PERCENT },
 	[TABLES] = { .key = "tables", .kind = COLUMN_TEXT },
 	[SINCE] = { .key = "since", .kind = COLUMN_TIME },
@@ -227,6 +234,8 @@ static void put_head(struct result *result, const void *ctx)
 		result_real(result, MEAN_PATHS_AFTER, of->paths_after.mean);
 	}
 	result_text(result, DEMAND, head->demand);
+	if (of->xmit)
+		result_integer(result, UNKNOWN, of->unknown_ports);
 	result_real(result, FIT_ERROR, 100 * of->fit_error);
 	result_text(result, TABLES, head->tables);
 	cells_nonzero(result, SINCE, of->since_us);
@@ -442,6 +451,9 @@ static void add_notes(const struct what_if *of, const struct head *head, struct 
 			      of->shown->names[now->to], then->mean, now->mean);
 	add_manager_notes(of, page);
 	page_add_note(page, SHOWN, true, "demand: %s", head->demand);
+	if (of->unknown_ports)
+		page_add_note(page, SHOWN, true, "the traffic of %u HCA port%s is unknown and counts as 0: loads may be "
+			      "higher", of->unknown_ports, text_plural(of->unknown_ports));
 	page_add_note(page, SHOWN, true, "tables: %s", head->tables);
 	for (uint32_t i = 0; i < of->fabric->node_count; i++)
 		adaptive += of->fabric->nodes[i].adaptive == ADAPTIVE_ON;

@@ -51,6 +51,11 @@ with tap.part("answers from a file"):
     tap.result(what_if("--from", "tree.net", "leaf-002").out.startswith(
         "not safe: 5 hosts are cut off: mgmt0002, node0005, node0006, node0007, node0008, busiest uplink "),
         "the first line is the answer")
+    tap.contains("less load without hosts is no gain", what_if("--from", "tree.net", "leaf-002").out.splitlines()[0],
+                 " % without the traffic of 5 hosts")
+    for subject, link in (("leaf-002/7", "leaf-002/7 to spine-02/3"), ("spine-02/3", "spine-02/3 to leaf-002/7")):
+        tap.contains(f"{subject}: the link from the end that was named", what_if("--from", "tree.net", subject).out,
+                     f"without 1 link: {link}\n")
     status, page = of_file("--without", "node0001", "--without", "node0002")
     tap.equal("hosts that are taken out are not cut off", [status, page["what_if"]["hosts_taken_out"],
                                                            page["what_if"]["hosts_cut_off"]], [0, 2, 0])
@@ -120,6 +125,28 @@ with tap.part("bad links of a file"):
     page = json.loads(what_if("--bad-links", "--keep", "100%", "--from", "slow.net", "--format", "json").out)
     tap.equal("none may go", [row["blocked_by"] for row in page["links"]].count("leaf-001"), 3)
 
+    # A full mesh of four switches with two cables between each two, of which one runs with one lane.
+    lines = []
+    for i in range(4):
+        others = [j for j in range(4) if j != i]
+        lines += [f"switchguid=0x{i + 1:x}", f'Switch 8 "S-{i + 1:016x}" # "sw{i}" base port 0 lid 0 lmc 0']
+        lines += [f'[{n}] "H-{16 * (i + 1) + n:016x}"[1](1) # "host{i}{n} mlx5_0" lid 0 4xHDR' for n in (1, 2)]
+        for k, j in enumerate(others):
+            back = [n for n in range(4) if n != j].index(i)
+            lines += [f'[{3 + 2 * k + n}] "S-{j + 1:016x}"[{3 + 2 * back + n}] # "sw{j}" lid 0 '
+                      + ("1xHDR" if {i, j} == {0, 1} and n else "4xHDR") for n in (0, 1)]
+        lines.append("")
+        for n in (1, 2):
+            guid = f"{16 * (i + 1) + n:x}"
+            lines += [f"caguid=0x{guid}", f'Ca 1 "H-{guid:0>16}" # "host{i}{n} mlx5_0"',
+                      f'[1](1) "S-{i + 1:016x}"[{n}] # lid 0 lmc 0 "sw{i}" lid 0 4xHDR', ""]
+    with open("mesh.net", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    done = what_if("--bad-links", "--from", "mesh.net")
+    tap.result(done.out.startswith("1 of 1 bad link can be taken out at once\n")
+               and "but switches keep no share of their links" in done.out and "paths to each tier" not in done.out,
+               "without tiers, the page names what --keep does not hold for", done.out)
+
     tap.contains("topology show says what taking out a degraded link costs",
                  run(IBWIRE, "topology", "show", "-s", "--from", "slow.net").out,
                  "(width); taking it out leaves leaf-001 with 3 of 4 uplinks; no host is cut off\n")
@@ -133,6 +160,7 @@ with tap.part("drains"), Simulation("--gen", "tree2 --leafs 4 --hosts 4 --spines
     head = page["what_if"]
     tap.result(head["demand"].startswith("traffic of ") and head["tables"].startswith("today's"),
                "the demand is measured, and the tables are read", head)
+    tap.equal("all ports were read", head["ports_with_unknown_traffic"], 0)
     known = [row for row in page["links"] if row["measured_percent"] is not None and row["before_percent"] is not None]
     wrong = [row for row in known
              if abs(row["measured_percent"] - row["before_percent"]) > 1 + row["measured_percent"] / 5]
