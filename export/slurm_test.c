@@ -423,7 +423,7 @@ TEST(names_are_those_that_slurm_accepts)
 			    "SwitchName=Switch-1-leaf-0000000000001000 Nodes=Node_3,gpu1.a,gpu1.b,node[1-2],"
 			    "r1n1-ib,r1n2-ib\n"
 			    "SwitchName=Switch-1-leaf-0000000000002000 Nodes=last1\n");
-	assert_left(tree, HOST_LEFT_TWICE, "twice twice");
+	assert_left(tree, HOST_LEFT_TWICE, "twice (0x0000000000001c00) twice (0x0000000000001d00)");
 	assert_left(tree, HOST_LEFT_UNCABLED, "unplugged");
 	assert_int_equal(tree->left_count[HOST_LEFT_UNNAMED], 1);
 	assert_int_equal(tree->left_count[HOST_LEFT_NAME], 4);

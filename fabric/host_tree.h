@@ -60,7 +60,7 @@ struct host_tree {
 	const char **hosts;                /* names; those of a leaf in natural order */
 	uint32_t *leaf_of;                 /* by host: index into switches */
 	size_t host_count;
-	/* Hosts that are not in it: names in the fabric, or new names for HOST_LEFT_TWICE and _NAME. */
+	/* Hosts that are not in it: names in the fabric, new names for HOST_LEFT_NAME and _UNCABLED. */
 	const char **left[HOST_LEFT_COUNT];
 	size_t left_count[HOST_LEFT_COUNT];
 	char **changed;                    /* private: names of hosts that are not those of the shape */

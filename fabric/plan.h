@@ -89,7 +89,10 @@ struct plan_place {
 
 struct plan_ports {
 	struct plan_place *links;      /* parallel to plan->links */
-	/* A line for each unknown or ambiguous name (once, with similar names), port, doubled end and loop. */
+	/*
+	 * All problems in order of file and line: those of plan_read(), whose texts are owned by the plan, and one for
+	 * each unknown or ambiguous name (once, with similar names), port, doubled end and loop.
+	 */
 	struct plan_problem *problems;
 	size_t problem_count, problem_capacity;
 	size_t not_judged;             /* links of which an end has no port, and contradicted ones */

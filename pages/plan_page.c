@@ -251,8 +251,6 @@ static void put_problems(struct result *result, const void *ctx)
 {
 	const struct plan_report *report = &((const struct work *)ctx)->report;
 
-	for (size_t i = 0; i < report->plan->problem_count; i++)
-		put_problem(result, report->plan, &report->plan->problems[i]);
 	for (size_t i = 0; i < report->places->problem_count; i++)
 		put_problem(result, report->plan, &report->places->problems[i]);
 }
@@ -363,7 +361,7 @@ struct page *plan_page(const struct plan_report *report)
 	struct page *page = page_create("Cabling plan");
 	const struct plan_diff *diff = report->diff;
 	struct work *work = prepare(page, report);
-	size_t problems = report->plan->problem_count + report->places->problem_count;
+	size_t problems = report->places->problem_count;
 
 	if (!work)
 		return page;

@@ -11,25 +11,19 @@
 /* Problems that are printed; all are in JSON and HTML. */
 enum { PROBLEMS_MOST = 20 };
 
-static size_t warn_problems(const struct plan *plan, const struct plan_problem *problems, size_t count, size_t shown)
-{
-	for (size_t i = 0; i < count && shown < PROBLEMS_MOST; i++, shown++)
-		if (problems[i].line)
-			log_warning("%s:%u: %s", plan->files[problems[i].file].name, problems[i].line,
-				    problems[i].text);
-		else
-			log_warning("%s: %s", plan->files[problems[i].file].name, problems[i].text);
-	return shown;
-}
-
 static void warn(const struct plan *plan, const struct plan_ports *ports)
 {
-	size_t shown = warn_problems(plan, plan->problems, plan->problem_count, 0);
+	for (size_t i = 0; i < ports->problem_count && i < PROBLEMS_MOST; i++) {
+		const struct plan_problem *problem = &ports->problems[i];
 
-	shown = warn_problems(plan, ports->problems, ports->problem_count, shown);
-	if (plan->problem_count + ports->problem_count > shown)
+		if (problem->line)
+			log_warning("%s:%u: %s", plan->files[problem->file].name, problem->line, problem->text);
+		else
+			log_warning("%s: %s", plan->files[problem->file].name, problem->text);
+	}
+	if (ports->problem_count > PROBLEMS_MOST)
 		log_warning("and %zu more problems of the plan: --format json has all",
-			    plan->problem_count + ports->problem_count - shown);
+			    ports->problem_count - PROBLEMS_MOST);
 }
 
 static int compare(const struct topology_options *options, const struct topology *topology, const struct plan *plan,

@@ -2,7 +2,6 @@
 #include "fabric/host_tree/names.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +17,12 @@
 /* A name whose last number has more digits is no number to Slurm: hostlist.c reads it with strtoul(). */
 enum { DIGITS_MOST = 18, KUBERNETES_MOST = 253 };
 
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+#define SMALL "abcdefghijklmnopqrstuvwxyz0123456789"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ" SMALL
 
 static bool is_letter(char c)
 {
-	return c && strchr(letters, c);
+	return c && strchr(LETTERS, c);
 }
 
 static size_t last_digits(const char *name)
@@ -86,24 +85,23 @@ static bool kubernetes_accepts(const char *name)
 {
 	size_t len = strlen(name);
 
-	if (!len || len > KUBERNETES_MOST || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != len)
+	if (!len || len > KUBERNETES_MOST || strspn(name, SMALL "-.") != len)
 		return false;
 	for (size_t i = 0; i <= len; i++)
 		if ((i == 0 || i == len || name[i] == '.') &&
-		    ((i && !strchr(small, name[i - 1])) || (i < len && name[i] == '.' && !strchr(small, name[i + 1])) ||
-		     (!i && !strchr(small, name[0]))))
+		    ((i && !strchr(SMALL, name[i - 1])) || (i < len && name[i] == '.' && !strchr(SMALL, name[i + 1])) ||
+		     (!i && !strchr(SMALL, name[0]))))
 			return false;
 	return true;
 }
 
 bool host_tree_accepts(enum host_tree_rules rules, const char *name)
 {
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	size_t len = strlen(name);
 
 	if (rules == HOST_TREE_KUBERNETES)
 		return kubernetes_accepts(name);
-	return len && len <= HOST_TREE_NAME_MOST && strspn(name, allowed) == len && is_letter(name[0]) &&
+	return len && len <= HOST_TREE_NAME_MOST && strspn(name, LETTERS "._-") == len && is_letter(name[0]) &&
 	       last_digits(name) <= DIGITS_MOST && strcasecmp(name, "DEFAULT") && strcasecmp(name, "ALL");
 }
 
@@ -213,7 +211,7 @@ static bool resolve_equal(struct host_names *names, const struct shape *shape, s
 				one.name = full;
 			if (end == i + 1 || change)
 				names->list[kept++] = one;
-			else if (!leave(tree, HOST_LEFT_TWICE, one.name, most))
+			else if (!leave(tree, HOST_LEFT_TWICE, full, most))
 				return false;
 		}
 	}

@@ -492,6 +492,43 @@ TEST(lines_that_contradict_each_other_and_loops_are_not_judged)
 	net_done(fabric, shape);
 }
 
+TEST(problems_of_reading_and_resolving_are_in_order_of_file_and_line)
+{
+	static const char *const lists[] = {
+		"StartDevice,StartPort,EndDevice,EndPort\n"
+		"spine,1,leaf-01,21\n"
+		"spine,2,,\n"           /* read: one end */
+		"spine,3,leaf-99,22\n"  /* resolved: no such device */
+		"spine,4,,\n",
+		"StartDevice,StartPort,EndDevice,EndPort\n"
+		"spine,5,leaf-98,23\n"
+		"spine,6,,\n",
+	};
+	static const struct { uint32_t file, line; const char *end; } expected[] = {
+		{ 0, 3, "'spine' has no other end" }, { 0, 4, "'leaf-99' (1 link)" },
+		{ 0, 5, "'spine' has no other end" }, { 1, 2, "'leaf-98' (1 link)" },
+		{ 1, 3, "'spine' has no other end" },
+	};
+	struct fabric *fabric = small();
+	struct shape *shape = net_shape(fabric, NULL);
+	struct plan plan = { 0 };
+	struct plan_ports ports;
+
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(plan_read(&plan, "plan", lists[i], strlen(lists[i]), NULL), 0);
+	assert_int_equal(plan.problem_count, 3);
+	ports = resolve(&plan, shape);
+	assert_int_equal(ports.problem_count, sizeof(expected) / sizeof(expected[0]));
+	for (size_t i = 0; i < ports.problem_count; i++) {
+		assert_int_equal(ports.problems[i].file, expected[i].file);
+		assert_int_equal(ports.problems[i].line, expected[i].line);
+		assert_non_null(strstr(ports.problems[i].text, expected[i].end));
+	}
+	plan_ports_done(&ports);
+	plan_done(&plan);
+	net_done(fabric, shape);
+}
+
 /* Of an HCA with two ports of which one has a cable, the name alone is that one. */
 TEST(an_hca_without_a_port_is_its_only_cable)
 {

@@ -321,6 +321,18 @@ static int compare_problems(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
+static void add_read_problems(struct resolver *resolver)
+{
+	for (size_t i = 0; i < resolver->plan->problem_count && !resolver->failed; i++) {
+		struct plan_problem *problem = array_add(&resolver->ret.problems, &resolver->ret.problem_count,
+							 &resolver->ret.problem_capacity, sizeof(*problem));
+
+		resolver->failed |= !problem;
+		if (problem)
+			*problem = resolver->plan->problems[i];
+	}
+}
+
 /* What is freed with the result. */
 struct ports_memory {
 	struct plan_strings strings;
@@ -340,6 +352,7 @@ int plan_resolve(const struct plan *plan, const struct shape *shape, struct plan
 	for (size_t i = 0; i < resolver.name_count && !resolver.failed; i++)
 		report_name(&resolver, resolver.names[i]);
 	report_unknown_ports(&resolver);
+	add_read_problems(&resolver);
 	for (size_t i = 0; i < resolver.name_count; i++)
 		free(resolver.names[i]);
 	free(resolver.unknown);

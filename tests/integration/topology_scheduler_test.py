@@ -210,7 +210,7 @@ def bad_input():
     tap.contains("a name that Slurm does not accept", done.err, '1 host left out (a name that Slurm does not accept; --hosts-map gives another): "x"')
     write("twice.map", "node[0001-0002] same\n".replace("[0001-0002]", "0001") + "node0002 same\n")
     tap.contains("two hosts of one name", ibwire("slurm", path, "--hosts-map", "twice.map").err,
-                 "2 hosts left out (the name of another host; --hosts-map by GUID gives another): same, same")
+                 "2 hosts left out (the name of another host; --hosts-map by GUID gives another): node[0001-0002]")
     for name, options, status, part in (
             ("no map", ("slurm", "--from", path, "--hosts-map", "absent"), 74, "absent"),
             ("a key that is none", ("labels", "--from", path, "--label-key", "a/b/c"), 64, "'a/b/c' is not the key of a label"),
