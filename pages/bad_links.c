@@ -238,8 +238,8 @@ struct page *bad_links_page(const struct bad_links *bad, bool all)
 			      "tier above, and no host is cut off; links of a round are repaired before the next one",
 			      100 * bad->keep);
 	if (!bad->shape->tier_count)
-		page_add_note(page, shown, false, "the fabric has no tiers (%s): each host keeps at least %.0f %% of its "
-			      "links and none is cut off, but switches keep no share of their links",
+		page_add_note(page, shown, false, "the fabric has no tiers (%s): each host keeps at least %.0f %% of "
+			      "its links and none is cut off, but switches keep no share of their links",
 			      bad->shape->reason, 100 * bad->keep);
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "links",
 					       .in = PAGE_JSON | PAGE_CSV | (bad->count ? shown : 0),

@@ -153,8 +153,8 @@ static uint32_t count_unknown(const struct what_if *of)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; of->xmit && i < of->before->port_count; i++)
-		count += of->before->nodes[of->before->ports[i].node].type == NODE_CA && link_is_usable(of->before, i) &&
-			 (isnan(of->xmit[i]) || isnan(of->rcv[i]));
+		count += of->fabric->nodes[of->fabric->ports[i].node].type == NODE_CA &&
+			 link_is_usable(of->before, i) && (isnan(of->xmit[i]) || isnan(of->rcv[i]));
 	return count;
 }
 

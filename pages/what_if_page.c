@@ -452,8 +452,8 @@ static void add_notes(const struct what_if *of, const struct head *head, struct 
 	add_manager_notes(of, page);
 	page_add_note(page, SHOWN, true, "demand: %s", head->demand);
 	if (of->unknown_ports)
-		page_add_note(page, SHOWN, true, "the traffic of %u HCA port%s is unknown and counts as 0: loads may be "
-			      "higher", of->unknown_ports, text_plural(of->unknown_ports));
+		page_add_note(page, SHOWN, true, "the traffic of %u HCA port%s is unknown and counts as 0: loads may "
+			      "be higher", of->unknown_ports, text_plural(of->unknown_ports));
 	page_add_note(page, SHOWN, true, "tables: %s", head->tables);
 	for (uint32_t i = 0; i < of->fabric->node_count; i++)
 		adaptive += of->fabric->nodes[i].adaptive == ADAPTIVE_ON;
