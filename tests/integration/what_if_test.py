@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, run
@@ -155,7 +156,17 @@ TRAFFIC = "ring rate=20Gb/s coupled=no", "ring stride=5 rate=20Gb/s coupled=no"
 with tap.part("drains"), Simulation("--gen", "tree2 --leafs 4 --hosts 4 --spines 2", "--traffic", TRAFFIC[0],
                                     "--traffic", TRAFFIC[1]) as sim:
     sim.ibwire("collect", "--once")
+    sim.ibwire("job", "begin", "4711", "--no-snapshot", "--hosts", "node[0001-0016]")
     sim.ibwire("collect", "--once")
+    time.sleep(1)
+    then = time.strftime("%Y-%m-%d %H:%M:%S")
+    time.sleep(1)
+    jobs = [[row["job"] for row in json.loads(sim.run(IBWIRE, "what-if", "leaf-001 uplinks", "--format", "json",
+                                                      check=False).out)["jobs"]]]
+    sim.ibwire("job", "end", "4711")
+    jobs += [[row["job"] for row in json.loads(sim.run(IBWIRE, "what-if", "leaf-001 uplinks", "--format", "json", *at,
+                                                       check=False).out)["jobs"]] for at in ([], ["--at", then])]
+    tap.equal("a job is listed while it runs, and with --at as it was then", jobs, [["4711"], [], ["4711"]])
     page = json.loads(sim.run(IBWIRE, "what-if", "spine-01", "--format", "json", check=False).out)
     head = page["what_if"]
     tap.result(head["demand"].startswith("traffic of ") and head["tables"].startswith("today's"),
