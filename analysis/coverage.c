@@ -17,6 +17,9 @@
 /* Ports are read at different times within a sweep, and retries take two seconds: this is no time without a reading. */
 enum { TOLERANCE_US = 2000000 };
 
+/* A load over more time than this, and than the interval of the sweeps, is a mean of several intervals. */
+enum { PEAK_US = 60 * 1000000 };
+
 bool coverage_is_link(const struct fabric *fabric, uint32_t port)
 {
 	const struct port *own = &fabric->ports[port];
@@ -49,6 +52,7 @@ void coverage_done(struct coverage *coverage)
 
 void coverage_begin_piece(struct coverage *coverage, int64_t end_us, bool is_mean)
 {
+	coverage->piece_begin_us = coverage->piece_end_us;
 	coverage->piece_end_us = end_us;
 	coverage->piece_is_mean = is_mean;
 }
@@ -79,6 +83,13 @@ static void add_time(const struct coverage *coverage, int64_t time_us, int64_t *
 	*until_us = coverage->piece_end_us;
 }
 
+/* Was the port not read at the end of the previous piece? Then its load is a mean over several. */
+static bool spans_pieces(const struct coverage *coverage, const struct delta *delta)
+{
+	return coverage->piece_begin_us &&
+	       coverage->piece_end_us - delta->elapsed_us < coverage->piece_begin_us - tolerance_us(coverage);
+}
+
 /* The load of a direction, as counted by one of its ends; time that both ends know counts once. */
 static void add_load(struct coverage *coverage, uint32_t sender, const struct delta *delta, enum counter counter)
 {
@@ -92,6 +103,10 @@ static void add_load(struct coverage *coverage, uint32_t sender, const struct de
 		return;
 	if (percent.value > (double)direction->peak_percent)
 		direction->peak_percent = (float)percent.value;
+	direction->peak_hidden |= coverage->piece_is_mean || !measure_is_exact(percent) ||
+				  spans_pieces(coverage, delta);
+	direction->peak_of_sums |= delta->elapsed_us > PEAK_US + tolerance_us(coverage) &&
+				   delta->elapsed_us > coverage->interval_us + tolerance_us(coverage);
 	/* A lower bound below the load does not exclude the load; nor does a mean over a long time. */
 	if (!loaded && (!measure_is_exact(percent) || coverage->piece_is_mean))
 		return;
@@ -147,6 +162,7 @@ void coverage_add(struct coverage *coverage, uint32_t port, const struct delta *
 
 		for (int i = 0; i < 2; i++) {
 			add_time(coverage, time_of(coverage, delta), &both[i]->known_us, &both[i]->known_until_us);
+			both[i]->peak_hidden = true;
 			both[i]->loaded_us = 0;
 			both[i]->loaded_until_us = coverage->piece_end_us;
 			restart(both[i], COVERAGE_ERROR);
@@ -185,11 +201,27 @@ double coverage_ber_below(const struct coverage *coverage, uint32_t port)
 	return bits > 0 ? BER_BELOW_ERRORS / bits : NAN;
 }
 
+/* A sweep, with what readings may be late: the time before the first reading and after the last one. */
+static int64_t sweep_us_of(const struct coverage *coverage)
+{
+	return coverage->interval_us + tolerance_us(coverage);
+}
+
+struct measure coverage_peak(const struct coverage *coverage, uint32_t port)
+{
+	const struct coverage_direction *direction = &coverage->list[port];
+	double peak = (double)direction->peak_percent;
+	bool known = coverage->until_us - coverage->since_us - direction->known_us <= sweep_us_of(coverage) &&
+		     !direction->peak_hidden && !(direction->peak_of_sums && peak < coverage->limits.min_load_percent);
+
+	return measure_of(peak < 0 ? NAN : peak, known || peak >= 100);
+}
+
 unsigned coverage_left(const struct coverage *coverage, uint32_t port)
 {
 	const struct coverage_direction *direction = &coverage->list[port];
 	int64_t window_us = coverage->until_us - coverage->since_us, clean_us = coverage_clean_us(coverage, port);
-	int64_t sweep_us = coverage->interval_us + tolerance_us(coverage);
+	int64_t sweep_us = sweep_us_of(coverage);
 	bool stale = !direction->end_us || coverage->until_us > direction->end_us + sweep_us;
 	unsigned left = 0;
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/measure.h"
 #include "fabric/counter.h"
 
 struct delta;
@@ -48,10 +49,11 @@ struct coverage_direction {
 	int64_t longest_clean_us;
 	int64_t end_us;       /* wall clock of the last reading of the receiving port; 0: none in the window */
 	uint64_t errors;      /* in the window */
-	float peak_percent;   /* highest load of an interval, which may be a lower bound; negative: unknown */
+	float peak_percent;   /* highest load of an interval, see coverage_peak(); negative: unknown */
 	int64_t loaded_until_us, known_until_us; /* private: both ends count the same time */
 	uint8_t broken_by;    /* enum coverage_break */
 	bool errors_at_least; /* errors is a lower bound */
+	bool peak_hidden, peak_of_sums; /* private: a reading may hide any load, or one below min_load_percent */
 };
 
 /* What is left to do for a direction; a set. 0: covered. */
@@ -71,7 +73,7 @@ struct coverage {
 	struct coverage_direction *list; /* by port: what it sends */
 	int64_t since_us, interval_us, until_us;
 	/* Of the current piece: */
-	int64_t piece_end_us;
+	int64_t piece_begin_us, piece_end_us;
 	bool piece_is_mean;
 };
 
@@ -109,6 +111,12 @@ const char *coverage_left_name(unsigned bit);
 
 /* coverage_clean_us - the time that a direction is to be clean; 0: a BER is given, and the rate is unknown. */
 int64_t coverage_clean_us(const struct coverage *coverage, uint32_t port);
+
+/*
+ * coverage_peak - the highest load of a direction between two readings, in percent
+ * A lower bound if the load of a part of the window is not known, or is only known as a mean that may hide more.
+ */
+struct measure coverage_peak(const struct coverage *coverage, uint32_t port);
 
 /* coverage_ber_time_us - the error-free time that excludes a BER at a data rate with 95 % confidence; 0: no rate. */
 int64_t coverage_ber_time_us(double ber, uint64_t bits_per_s);

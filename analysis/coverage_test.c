@@ -175,10 +175,51 @@ TEST(a_mean_of_an_hour_proves_load_but_not_its_absence)
 		coverage_end(&bed->coverage, bed->now_s * S);
 		assert_int_equal(coverage_left(&bed->coverage, bed->port) & ~(unsigned)COVERAGE_ERRORS_UNKNOWN,
 				 i ? 0 : COVERAGE_LOAD_UNKNOWN);
+		assert_true(measure_is_at_least(coverage_peak(&bed->coverage, bed->port)));
 		/* The switch, which receives this, was never read. */
 		assert_true(coverage_left(&bed->coverage, bed->port) & COVERAGE_ERRORS_UNKNOWN);
 		assert_int_equal(coverage_left(&bed->coverage, bed->peer), COVERAGE_LOAD_UNKNOWN);
 	}
+	bed_destroy(bed);
+}
+
+/* Sums are read of stretches in which no port can have had the load. */
+TEST(a_peak_in_a_sum_is_a_lower_bound_unless_there_is_load_elsewhere)
+{
+	struct bed *bed = bed_create(60, 120, 0);
+	struct delta host = delta_of(bed, bed->port, 1200, 20, 0), leaf = delta_of(bed, bed->peer, 1200, 0, 20);
+
+	bed->now_s += 1200;
+	coverage_begin_piece(&bed->coverage, bed->now_s * S, false);
+	coverage_add(&bed->coverage, bed->port, &host);
+	coverage_add(&bed->coverage, bed->peer, &leaf);
+	coverage_end(&bed->coverage, bed->now_s * S);
+	assert_true(measure_is_at_least(coverage_peak(&bed->coverage, bed->port)));
+	assert_true(fabs(coverage_peak(&bed->coverage, bed->port).value - 20) < 0.1);
+	run(bed, 1, 70, 0);
+	assert_true(measure_is_at_least(coverage_peak(&bed->coverage, bed->port)));
+	run(bed, 1, 90, 0);
+	assert_true(measure_is_exact(coverage_peak(&bed->coverage, bed->port)));
+	assert_true(fabs(coverage_peak(&bed->coverage, bed->port).value - 90) < 0.1);
+	/* Time in which neither end was read. */
+	coverage_end(&bed->coverage, (bed->now_s + 100) * S);
+	assert_true(measure_is_at_least(coverage_peak(&bed->coverage, bed->port)));
+	bed_destroy(bed);
+}
+
+TEST(a_peak_over_missed_readings_is_a_lower_bound)
+{
+	struct bed *bed = bed_create(60, 120, 0);
+	struct delta host = delta_of(bed, bed->port, 3 * STEP_S, 30, 0);
+
+	run(bed, 1, 10, 0);
+	assert_true(measure_is_exact(coverage_peak(&bed->coverage, bed->port)));
+	for (int i = 0; i < 3; i++)
+		step(bed);
+	coverage_add(&bed->coverage, bed->port, &host);
+	coverage_end(&bed->coverage, bed->now_s * S);
+	assert_true(measure_is_at_least(coverage_peak(&bed->coverage, bed->port)));
+	assert_true(fabs(coverage_peak(&bed->coverage, bed->port).value - 30) < 0.1);
 	bed_destroy(bed);
 }
 
@@ -280,6 +321,7 @@ TEST(covered_time_is_never_more_than_the_truth_and_all_of_it_if_all_is_read)
 		for (int way = 0; way < 2; way++) {
 			const struct coverage_direction *found =
 				&bed->coverage.list[way ? bed->peer : bed->port];
+			struct measure peak = coverage_peak(&bed->coverage, way ? bed->peer : bed->port);
 			int64_t loaded_us = 0, clean_us = 0;
 			int receiver = !way;
 
@@ -287,6 +329,10 @@ TEST(covered_time_is_never_more_than_the_truth_and_all_of_it_if_all_is_read)
 				loaded_us += truth.loaded[way][i] ? STEP_S * S : 0;
 			for (int i = last[receiver]; i >= 0 && !truth.errors[way][i]; i--)
 				clean_us += STEP_S * S;
+			assert_true(peak.value < (loaded_us ? 85.1 : 10.1));
+			if (measure_is_exact(peak))
+				assert_true(peak.value > (loaded_us ? 84.9 : 9.9));
+			assert_true(measure_is_exact(peak) || !all_read);
 			assert_true(found->loaded_us <= loaded_us && found->clean_us <= clean_us);
 			assert_true(found->known_us <= STEPS * STEP_S * S && found->loaded_us <= found->known_us);
 			if (all_read)

@@ -44,10 +44,7 @@ static double number_clean_needed(const void *row)
 
 static struct measure measure_peak(const void *row)
 {
-	double peak = (double)direction_of(row)->peak_percent;
-
-	/* Of time without readings the load is not known. */
-	return measure_of(peak < 0 ? NAN : peak, true);
+	return coverage_peak(facts_of(row)->coverage, facts_of(row)->port);
 }
 
 static struct measure measure_link_errors(const void *row)

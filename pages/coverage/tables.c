@@ -205,7 +205,7 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[GROUP_DIRECTIONS] = { .title = "LEFT", .kind = COLUMN_INTEGER },
 	[GROUP_LEFT] = { .title = "WHY", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[GROUP_LOADED] = { .title = "LOADED", .kind = COLUMN_SPAN_S, .priority = 2 },
-	[GROUP_PEAK] = { .title = "PEAK%", .kind = COLUMN_PERCENT, .priority = 3 },
+	[GROUP_PEAK] = { .title = "PEAK%", .kind = COLUMN_PERCENT, .priority = 3, .measured = true },
 	[GROUP_CLEAN_TIME] = { .title = "CLEAN", .kind = COLUMN_SPAN_S, .priority = 1 },
 	[GROUP_FIRST] = { .title = "FIRST PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 			  .priority = 4 },
@@ -217,7 +217,7 @@ struct left_group {
 	uint8_t way, left;
 	size_t count;
 	int64_t loaded_us, clean_us; /* the least of them */
-	float peak_percent;
+	struct measure peak;         /* percent */
 };
 
 static uint32_t switch_of(const struct fabric *fabric, uint32_t port)
@@ -250,6 +250,16 @@ static int compare_counts(const void *a, const void *b)
 	return x->count != y->count ? (x->count > y->count ? -1 : 1) : x->port < y->port ? -1 : x->port > y->port;
 }
 
+/* The lower of two peaks; unknown if one of them is. Of equal ones the lower bound. */
+static struct measure lower_peak(struct measure a, struct measure b)
+{
+	if (isnan(a.value) || isnan(b.value))
+		return MEASURE_NONE;
+	if (a.value != b.value)
+		return a.value < b.value ? a : b;
+	return measure_is_exact(a) ? b : a;
+}
+
 /* Return: the number of groups; -1: no memory. */
 static int64_t find_groups(const struct coverage_report *report, struct left_group **ret)
 {
@@ -266,7 +276,7 @@ static int64_t find_groups(const struct coverage_report *report, struct left_gro
 		if (left)
 			list[count++] = (struct left_group){
 				switch_of(moment->fabric, i), i, moment->shape->ports[i].way, (uint8_t)left, 1,
-				direction->loaded_us, direction->clean_us, direction->peak_percent };
+				direction->loaded_us, direction->clean_us, coverage_peak(&report->coverage, i) };
 	}
 	qsort_r(list, count, sizeof(*list), compare_groups, (void *)&moment->names_shown);
 	for (size_t i = 0; i < count; i++) {
@@ -279,8 +289,7 @@ static int64_t find_groups(const struct coverage_report *report, struct left_gro
 		last->count++;
 		last->loaded_us = list[i].loaded_us < last->loaded_us ? list[i].loaded_us : last->loaded_us;
 		last->clean_us = list[i].clean_us < last->clean_us ? list[i].clean_us : last->clean_us;
-		last->peak_percent = list[i].peak_percent < last->peak_percent ? list[i].peak_percent :
-										 last->peak_percent;
+		last->peak = lower_peak(last->peak, list[i].peak);
 	}
 	qsort(list, groups, sizeof(*list), compare_counts);
 	*ret = list;
@@ -308,7 +317,7 @@ static void put_groups(struct result *result, const void *ctx)
 		result_real(result, GROUP_LOADED, (double)list[i].loaded_us / 1e6);
 		if (!list[i].loaded_us)
 			result_show(result, GROUP_LOADED, "0 s", STYLE_PLAIN);
-		result_real(result, GROUP_PEAK, list[i].peak_percent < 0 ? NAN : (double)list[i].peak_percent);
+		result_measure(result, GROUP_PEAK, list[i].peak);
 		result_real(result, GROUP_CLEAN_TIME, (double)list[i].clean_us / 1e6);
 		if (!list[i].clean_us)
 			result_show(result, GROUP_CLEAN_TIME, "0 s", STYLE_PLAIN);
