@@ -15,6 +15,14 @@ uint64_t map_mix(uint64_t key)
 	return key;
 }
 
+uint64_t map_hash_text(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	while (*text++);
+	return hash;
+}
+
 /* The slot of @key, or the free slot where it belongs. */
 static struct map_slot *find_slot(struct map_slot *slots, size_t capacity, uint64_t key)
 {

@@ -36,4 +36,11 @@ void map_done(struct map *map);
 /* map_mix - hash of 64 bits (the finaliser of SplitMix64), also to fold a port number into a GUID's key. */
 uint64_t map_mix(uint64_t key);
 
+/*
+ * map_hash_text - FNV-1a of a string with its final NUL, as a key; two strings may have the same
+ * @hash:  MAP_HASH_START, or the hash of the strings in front of this one
+ */
+#define MAP_HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t map_hash_text(uint64_t hash, const char *text);
+
 #endif

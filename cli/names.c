@@ -29,14 +29,10 @@ struct suggestion {
 	unsigned *counted;     /* names given so far, by kind; see suggest_one() */
 };
 
-/* FNV-1a: on a collision both names count as known. */
+/* On a collision both names count as known. */
 static uint64_t hash_name(const char *name)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
-	return hash;
+	return map_hash_text(MAP_HASH_START, name);
 }
 
 static uint32_t times_known(const struct suggestion *suggestion, const char *name)

@@ -55,6 +55,12 @@ static struct health_open_finding *find_open(const struct health *health, const 
 				(uint8_t)(TAG_SINGLE + entry->change));
 }
 
+/* The open finding about all differences of one severity, or NULL. */
+static struct health_open_finding *find_many(const struct health *health, bool extra)
+{
+	return health_find_open(health, FINDING_PLAN_DIFFERS, 0, 0, extra ? TAG_MANY_EXTRA : TAG_MANY);
+}
+
 static void place_entry(const struct health *health, const struct cabling *state, size_t at)
 {
 	const struct plan_difference *one = &state->diff.list[at];
@@ -238,8 +244,7 @@ static void hold_all(struct health *health, struct cabling *state, bool extra, u
 		hold_many(health, state, extra, count);
 		return;
 	}
-	health_drop(count ? health_find_open(health, FINDING_PLAN_DIFFERS, 0, 0, extra ? TAG_MANY_EXTRA : TAG_MANY) :
-			    NULL);
+	health_drop(count ? find_many(health, extra) : NULL);
 	for (size_t i = 0; i < state->diff.count; i++)
 		if (state->entries[i].holds && (state->entries[i].change == PLAN_EXTRA) == extra)
 			hold_one(health, state, i);
@@ -250,6 +255,7 @@ static void sweep(struct health *health, void *ctx)
 	const struct health_input *input = health->input;
 	struct cabling *state = ctx;
 	uint32_t counts[2] = { 0 };
+	bool many[2];
 
 	if (!input->plan) {
 		forget(state);
@@ -260,14 +266,15 @@ static void sweep(struct health *health, void *ctx)
 		compare(health, state);
 	if (!state->compared || state->generation != health->generation)
 		return;
+	for (unsigned extra = 0; extra < 2; extra++)
+		many[extra] = find_many(health, extra);
 	for (size_t i = 0; i < state->diff.count; i++) {
 		struct entry *entry = &state->entries[i];
-		bool many = health_find_open(health, FINDING_PLAN_DIFFERS, 0, 0,
-					     entry->change == PLAN_EXTRA ? TAG_MANY_EXTRA : TAG_MANY);
+		bool extra = entry->change == PLAN_EXTRA;
 
-		entry->holds = (health->now_us - entry->since.us >= health->settings.degraded_after_us || many ||
+		entry->holds = (health->now_us - entry->since.us >= health->settings.degraded_after_us || many[extra] ||
 				find_open(health, entry)) && !is_reported(health, state, &state->diff.list[i]);
-		counts[entry->change == PLAN_EXTRA] += entry->holds;
+		counts[extra] += entry->holds;
 	}
 	hold_all(health, state, false, counts[false]);
 	hold_all(health, state, true, counts[true]);

@@ -46,19 +46,9 @@ bool health_copy_name(char **name, const char *now)
 	return true;
 }
 
-/* FNV-1a; on a collision the next free key is used. */
-static uint64_t hash_name(const char *name)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 struct health_host *health_find_host(struct health *health, const char *name)
 {
-	uint64_t hash = hash_name(name);
+	uint64_t hash = map_hash_text(MAP_HASH_START, name); /* on a collision the next free key is used */
 	struct health_host **grown, *host;
 	uint32_t at;
 

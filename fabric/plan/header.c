@@ -418,7 +418,7 @@ bool header_find(const struct cells *cells, struct header *ret)
 	struct header header = { .speed = HEADER_NONE, .width = HEADER_NONE, .type = HEADER_NONE,
 				 .state = HEADER_NONE, .columns = cells->count };
 	struct column columns[CELLS_MAX] = { 0 };
-	bool sides[3] = { false };
+	bool sides[3] = { false }, numbered = false;
 	size_t devices = 0;
 
 	for (size_t i = 0; i < cells->count; i++) {
@@ -445,7 +445,7 @@ bool header_find(const struct cells *cells, struct header *ret)
 		header.ends[i] = (struct header_end){ HEADER_NONE, HEADER_NONE, HEADER_NONE, HEADER_NONE, HEADER_NONE,
 						      HEADER_NONE };
 	for (size_t i = 0; i < cells->count; i++) {
-		header.numbered |= columns[i].numbered;
+		numbered |= columns[i].numbered;
 		if (is_of_end(columns[i].kind))
 			set_end(&header, columns, i);
 		else
@@ -464,7 +464,7 @@ bool header_find(const struct cells *cells, struct header *ret)
 			header.ends[i].hca = HEADER_NONE;
 		}
 	/* "leaf1, 1, spine2, 2" are data. */
-	if (header.numbered && header.ends[0].port == HEADER_NONE && header.ends[1].port == HEADER_NONE)
+	if (numbered && header.ends[0].port == HEADER_NONE && header.ends[1].port == HEADER_NONE)
 		return false;
 	*ret = header;
 	return true;

@@ -24,7 +24,6 @@ struct header {
 	size_t cable_count;
 	size_t columns;              /* of the header */
 	bool is_ndt;                 /* "StartDevice" ... of UFM */
-	bool numbered;               /* titles of the ends differ by "1" and "2" only; so may cells of data */
 };
 
 /*

@@ -99,11 +99,7 @@ static void reduce(const char *name, char ret[NAME_MAX_SIZE])
 
 static uint64_t hash_key(enum space space, const char *key)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) + (uint64_t)space;
-
-	for (; *key; key++)
-		hash = (hash ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
-	return hash;
+	return map_hash_text(MAP_HASH_START + (uint64_t)space, key);
 }
 
 static int add(struct name_index *index, enum space space, const char *key, uint32_t what)

@@ -199,7 +199,7 @@ static uint64_t hash_name(uint64_t hash, const char *name)
 
 static uint64_t hash_end(const struct plan_end *end)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = MAP_HASH_START;
 
 	hash = end->guid ? map_mix(end->guid) : hash_name(hash, end->device);
 	return map_mix(hash_name(hash, end->port));

@@ -69,18 +69,10 @@ static void add_problem(struct resolver *resolver, uint32_t file, uint32_t line,
 	}
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	while (*text++);
-	return hash;
-}
-
 static void add_unknown_port(struct resolver *resolver, const struct plan_link *link, int end, const char *why)
 {
-	uint64_t key = hash_text(hash_text(hash_text(UINT64_C(0xcbf29ce484222325), link->ends[end].device),
-					   link->ends[end].port), why);
+	uint64_t device = map_hash_text(MAP_HASH_START, link->ends[end].device);
+	uint64_t key = map_hash_text(map_hash_text(device, link->ends[end].port), why);
 	struct unknown_port *unknown;
 	uint32_t at;
 
@@ -117,11 +109,7 @@ static void report_unknown_ports(struct resolver *resolver)
 
 static uint64_t hash_name(const struct plan_end *end)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (const char *at = end->device; *at && !end->guid; at++)
-		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-	return end->guid ? map_mix(end->guid) : hash;
+	return end->guid ? map_mix(end->guid) : map_hash_text(MAP_HASH_START, end->device);
 }
 
 static void find_name(struct resolver *resolver, const struct plan_end *end, struct name_found *ret)

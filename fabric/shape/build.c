@@ -112,19 +112,9 @@ void shape_join(uint32_t *sets, uint32_t a, uint32_t b)
 		sets[a] = b;
 }
 
-/* FNV-1a. */
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return hash;
-}
-
 bool shape_find_text(const struct shape_strings *strings, const char *text, uint32_t *ret)
 {
-	uint64_t key = hash_text(text);
+	uint64_t key = map_hash_text(MAP_HASH_START, text);
 	uint32_t found;
 
 	/* On a collision the next free key is used. */
@@ -139,7 +129,7 @@ bool shape_find_text(const struct shape_strings *strings, const char *text, uint
 
 int shape_intern(struct shape_strings *strings, const char *text, uint32_t *ret)
 {
-	uint64_t key = hash_text(text);
+	uint64_t key = map_hash_text(MAP_HASH_START, text);
 	const char **texts;
 	uint32_t found;
 
