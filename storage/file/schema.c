@@ -425,8 +425,8 @@ static int replace_strict(sqlite3 *db, struct error *err)
 {
 	struct text untyped = { 0 }, typed = { 0 };
 
-	tables_append_untyped(&untyped, tables_job_5);
-	tables_append_typed(&typed, tables_job_5);
+	tables_append_untyped(&untyped, 5);
+	tables_append_typed(&typed, 5);
 	return replace_tables(db, &untyped, &typed, err);
 }
 
@@ -435,14 +435,29 @@ static int extend_jobs(sqlite3 *db, struct error *err)
 {
 	struct text old = { 0 }, new = { 0 };
 
-	tables_append_typed(&old, tables_job_5);
-	schema_append_tables(&new);
+	tables_append_typed(&old, 5);
+	tables_append_typed(&new, 6);
 	return replace_tables(db, &old, &new, err);
+}
+
+/* New tables, which follow those of version 6. */
+static int add_tables(sqlite3 *db, struct error *err)
+{
+	struct text old = { 0 }, new = { 0 };
+	int result;
+
+	tables_append_typed(&old, 6);
+	tables_append_typed(&new, 7);
+	result = text_failed(&old) || text_failed(&new) ? err_nomem(err) :
+		 db_exec(db, text_chars(&new) + strlen(text_chars(&old)), err);
+	text_done(&old);
+	text_done(&new);
+	return result;
 }
 
 /* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
 static schema_step_fn *const steps[] = { add_jobs, extend_findings, index_jobs, replace_strict, extend_jobs,
-					 NULL };
+					 add_tables, NULL };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
 

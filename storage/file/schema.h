@@ -21,7 +21,7 @@ struct fabric;
 struct text;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 6
+#define SCHEMA_VERSION 7
 
 /* How long a process waits for the write lock before it fails with "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000

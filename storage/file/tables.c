@@ -573,7 +573,10 @@ void tables_append_columns(struct text *sql, counter_set set)
 	}
 }
 
-void tables_append_untyped(struct text *sql, const char *job)
+/* Tables that version 7 added, which follow those of version 6; NULL ends the list. */
+static const char *const tables_7[] = { NULL };
+
+void tables_append_untyped(struct text *sql, int version)
 {
 	/* Each followed by columns of counters. */
 	static const struct { const char *sql; counter_set columns; } parts[] = {
@@ -590,7 +593,9 @@ void tables_append_untyped(struct text *sql, const char *job)
 		tables_append_columns(sql, parts[i].columns);
 	}
 	tables_append_snapshot(sql);
-	text_append(sql, job);
+	text_append(sql, version < 6 ? tables_job_5 : tables_job);
+	for (const char *const *table = tables_7; version >= 7 && *table; table++)
+		text_append(sql, *table);
 }
 
 size_t tables_statement_length(const char *at)
@@ -649,12 +654,12 @@ static void append_typed(struct text *sql, const char *table, size_t len)
 	text_append_bytes(sql, end, (size_t)(table + len - end));
 }
 
-void tables_append_typed(struct text *sql, const char *job)
+void tables_append_typed(struct text *sql, int version)
 {
 	struct text untyped = { 0 };
 	size_t len;
 
-	tables_append_untyped(&untyped, job);
+	tables_append_untyped(&untyped, version);
 	for (const char *at = text_chars(&untyped); *at; at += len + 2) {
 		len = tables_statement_length(at);
 		if (!strncmp(at, "CREATE TABLE ", 13))
@@ -669,5 +674,5 @@ void tables_append_typed(struct text *sql, const char *job)
 
 void schema_append_tables(struct text *sql)
 {
-	tables_append_typed(sql, tables_job);
+	tables_append_typed(sql, SCHEMA_VERSION);
 }

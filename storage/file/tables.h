@@ -46,13 +46,13 @@ void tables_append_columns(struct text *sql, counter_set set);
 /*
  * tables_append_untyped, tables_append_typed - the statements of schema_append_tables(), the former without the
  * constraints of types
- * @job:  tables_job; tables_job_5: the tables of version 5
+ * @version:  5 to SCHEMA_VERSION: those of that version
  *
  * With " STRICT" (after WITHOUT ROWID: ", STRICT") at the end of each table, the untyped ones of version 5 are those
  * of version 4.
  */
-void tables_append_untyped(struct text *sql, const char *job);
-void tables_append_typed(struct text *sql, const char *job);
+void tables_append_untyped(struct text *sql, int version);
+void tables_append_typed(struct text *sql, int version);
 
 /* tables_statement_length - length of the statement at @at, without its ";\n" */
 size_t tables_statement_length(const char *at);
