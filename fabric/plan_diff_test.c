@@ -544,7 +544,7 @@ static bool is_fault(const struct fault *fault, const struct plan_diff *diff, co
 	       !memcmp(ports, fault->ports, sizeof(ports));
 }
 
-/* Do the work, as told. */
+/* Do the listed work. */
 static void repair(struct bed *bed, const struct plan_diff *diff, const struct plan_difference *one)
 {
 	if (one->change == PLAN_WRONG_PORT && one->port_count / 2 > one->link_count)

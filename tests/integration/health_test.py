@@ -384,7 +384,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
         fabric = Fabric(sim)
         status, rows = health(sim)
         tap.equal("no open findings", (status, [row for row in rows if row["severity"] != "info"]), (0, []))
-        tap.contains("and it says so", sim.ibwire("health").out, "no open findings")
+        tap.contains("and it reports no open findings", sim.ibwire("health").out, "no open findings")
         before = int(time.time())
         time.sleep(1.1)
         began = time.time()

@@ -128,7 +128,7 @@ with tap.part("entries and routes"), Simulation("--gen", "rail --hosts 16") as s
     tap.equal("--routes 0 reads none", stored_tables(sim), {})
     failed = sim.ibwire("topology", "route", *list(hosts(lids).values())[:2], check=False)
     tap.equal("without tables a route is unknown", failed.status, 69)
-    tap.contains("and it says so", failed.err, "was not read")
+    tap.contains("and reports that it was not read", failed.err, "was not read")
 
 with tap.part("LMC"), Simulation("--gen", "rail --hosts 4", "--opensm", "lmc 2") as sim:
     sim.ibwire("collect", "--once")

@@ -176,7 +176,7 @@ def changes():
               ["- SwitchName=leaf-u02-r0 Nodes=node[0007-0012]", "+ SwitchName=leaf-u02-r0 Nodes=node[0007-0008,0010-0012],spare1"])
     write("one.map", "node0009 spare1\n")
     tap.equal("the same by a map", ibwire("slurm", path, "--hosts-map", "one.map").out, ibwire("slurm", "renamed.net").out)
-    tap.contains("management is told", ibwire("slurm", path).err, "2 hosts left out (storage or management; --all-hosts includes them): mgmt[0001-0002]")
+    tap.contains("management hosts are reported as left out", ibwire("slurm", path).err, "2 hosts left out (storage or management; --all-hosts includes them): mgmt[0001-0002]")
     everyone = conf(path, "--all-hosts")
     tap.equal("management is included", sorted(host for hosts, _ in everyone.values() for host in hosts if host.startswith("mgmt")),
               ["mgmt0001", "mgmt0002"])
