@@ -39,6 +39,7 @@ struct fabric;
 #define EVENT_PORT_SELECT_ZERO "port-select-zero"
 #define EVENT_ROUTES_CHANGED "routes-changed"
 #define EVENT_ADAPTIVE_ROUTING "adaptive-routing"
+#define EVENT_FIRMWARE_CHANGED "firmware-changed" /* also of storage/saved/saved_firmware.c */
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
 #define EVENT_SM_ANSWERS "sm-answers"

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "fabric/firmware.h"
 #include "fabric/names.h"
 #include "fabric/speed.h"
 
@@ -56,6 +57,7 @@ struct node {
 	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
 	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */
 	uint8_t adaptive;     /* enum adaptive_routing; the collector sets it after the discovery */
+	struct firmware firmware; /* as read or imported, if at all; set after the discovery */
 	bool kept;            /* the last discovery did not find it: of an earlier one (fabric/keep.h) */
 	char desc[NODE_DESC_SIZE + 1]; /* NodeDescription as received: untrusted */
 	char *name;           /* display name, never empty (owned by the fabric) */

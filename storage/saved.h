@@ -15,6 +15,7 @@
 #include "analysis/difference.h"
 #include "base/clock.h"
 #include "fabric/counter.h"
+#include "fabric/firmware.h"
 
 struct error;
 struct fabric;
@@ -111,6 +112,25 @@ struct saved_label {
  */
 int saved_write(struct saved_writer *writer, const struct saved_label *label, const struct sweep *sweep,
 		struct error *err);
+
+/* Result of saved_import_firmware(): numbers of nodes. */
+struct saved_firmware_counts {
+	size_t first;   /* nothing was known of them before */
+	size_t changed; /* had another version, or now have a known PSID or date: an event reports other versions */
+	size_t same;
+	size_t older;   /* something else is known since later: unchanged */
+	size_t unknown; /* not in the database */
+};
+
+/*
+ * saved_import_firmware - store firmware of nodes that another program has read
+ * @list:  source: FIRMWARE_IMPORTED; at_us: the time of its file; changed_us is not used
+ *
+ * What was known since before that time is replaced; the past is not changed.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored yet; ERR_IO. After an error a part may be stored.
+ */
+int saved_import_firmware(struct saved_writer *writer, const struct node_firmware *list, size_t count,
+			  struct saved_firmware_counts *ret, struct error *err);
 
 /* saved_remove - Return: 0; ERR_USAGE if no snapshot has this name; ERR_IO. */
 int saved_remove(struct saved_writer *writer, const char *name, struct error *err);

@@ -27,7 +27,7 @@ static bool is_anonymous(const char *table, const char *column)
 	static const char *const columns[] = {
 		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples", "finding.kind",
 		"finding_state.cause", "finding_state.advice", "finding_state.evidence", "acknowledgement.kind",
-		"route_version.ports",
+		"route_version.ports", "firmware.psid", "snapshot_firmware.psid",
 	};
 	char name[96];
 

@@ -115,6 +115,8 @@ static const struct {
 	{ "node_version", "a node with two versions at one time",
 	  "SELECT count(*) FROM (SELECT 1 FROM node_version WHERE to_sweep IS NULL GROUP BY node"
 	  " HAVING count(*) > 1)" },
+	{ "firmware", "a node with two versions of firmware at one time",
+	  "SELECT count(*) FROM (SELECT 1 FROM firmware WHERE to_sweep IS NULL GROUP BY node HAVING count(*) > 1)" },
 	{ "port_version", "a port with two versions at one time",
 	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port"
 	  " HAVING count(*) > 1)" },

@@ -219,6 +219,7 @@ static const struct { const char *table, *rows; } unusable[] = {
 	{ "node_version", "from_sweep > " NEWEST },
 	{ "port_version", "from_sweep > " NEWEST " OR " ADMIN_PORT_WITHOUT_NODE },
 	{ "route_version", "from_sweep > " NEWEST },
+	{ "firmware", "from_sweep > " NEWEST },
 	{ "span", "from_sweep > " NEWEST },
 	{ "finding_state", "finding NOT IN (SELECT id FROM finding) OR state_sweep NOT NULL AND NOT EXISTS (SELECT 1"
 	  " FROM finding_state b WHERE b.finding = finding_state.finding"
@@ -228,6 +229,7 @@ static const struct { const char *table, *rows; } unusable[] = {
 	  " HAVING max(node) + 1 = count(*))" },
 	{ "snapshot_node", "snapshot NOT IN (SELECT id FROM snapshot)" },
 	{ "snapshot_port", "snapshot NOT IN (SELECT id FROM snapshot)" },
+	{ "snapshot_firmware", "snapshot NOT IN (SELECT id FROM snapshot)" },
 };
 
 /* A counter without a row in detail_value is 0: without its lost rows, a reading would be wrong. */

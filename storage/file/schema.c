@@ -11,6 +11,7 @@
 #include "fabric/counter.h"
 #include "fabric/detail.h"
 #include "fabric/fabric.h"
+#include "fabric/firmware.h"
 #include "fabric/speed.h"
 #include "storage/file/db.h"
 #include "storage/file/tables.h"
@@ -51,6 +52,8 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		result = insert_code(db, "job_ending", i, job_ending_name((enum job_ending)i), err);
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		result = insert_code(db, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
+	for (int i = FIRMWARE_READ; !result && i <= FIRMWARE_IMPORTED; i++)
+		result = insert_code(db, "firmware_source", i, firmware_source_name((enum firmware_source)i), err);
 	return result;
 }
 
@@ -261,6 +264,7 @@ static const struct {
 	{ "node_version", "from_sweep", 1, SCHEMA_SWEEPS },
 	{ "port_version", "from_sweep", 1, SCHEMA_SWEEPS },
 	{ "route_version", "from_sweep", 1, SCHEMA_SWEEPS },
+	{ "firmware", "id", 1, INT64_MAX - 1 },
 	{ "finding", "id", 1, INT64_MAX - 1 },
 	{ "finding", "opened_us", 0, SCHEMA_TIME_MOST_US },
 	{ "finding", "closed_us", 0, SCHEMA_TIME_MOST_US },

@@ -407,8 +407,11 @@ const char *const tables_views[] = {
 	"SELECT " NAME_NOW("v.node") " AS node, " GUID("n.guid") " AS node_guid,\n"
 	"	" CODE("node_type", "v.type") " AS type,\n"
 	"	v.port_count AS port_count, v.lid AS lid, v.vendor_id AS vendor_id, v.device_id AS device_id,\n"
-	"	" GUID("v.system_guid") " AS system_guid, v.adaptive_routing AS adaptive_routing\n"
-	"FROM node_version v JOIN node n ON n.id = v.node WHERE v.to_sweep IS NULL;\n",
+	"	" GUID("v.system_guid") " AS system_guid, v.adaptive_routing AS adaptive_routing,\n"
+	"	CASE WHEN f.id THEN printf('%d.%d.%04d', f.major, f.minor, f.sub_minor) END AS firmware,\n"
+	"	nullif(f.psid, '') AS psid\n"
+	"FROM node_version v JOIN node n ON n.id = v.node\n"
+	"	LEFT JOIN firmware f ON f.node = v.node AND f.to_sweep IS NULL WHERE v.to_sweep IS NULL;\n",
 	"ports AS -- the ports of the newest sweep, each with its peer\n"
 	"SELECT " NAME_NOW("p.node") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("state", "v.state") " AS state, " CODE("phys_state", "v.phys_state") " AS phys_state,\n"
@@ -573,8 +576,51 @@ void tables_append_columns(struct text *sql, counter_set set)
 	}
 }
 
+/* A row is of the node, whether it is in the fabric or not: it is read again when the node returns. */
+static const char tables_firmware[] =
+	"CREATE TABLE firmware ( -- firmware of nodes, and when it was known\n"
+	"	id INTEGER PRIMARY KEY, -- in order of from_sweep\n"
+	"	node INTEGER NOT NULL REFERENCES node (id),\n"
+	"	from_sweep INTEGER NOT NULL, -- newest sweep when it was stored\n"
+	"	to_sweep INTEGER, -- the same of what replaced it; NULL: still valid\n"
+	"	at_us INTEGER NOT NULL, -- wall clock when it was first read; of an import, of its files\n"
+	"	changed_us INTEGER, -- wall clock when it replaced another version; NULL: none was known\n"
+	"	source INTEGER NOT NULL, -- code firmware_source\n"
+	"	major INTEGER NOT NULL,\n"
+	"	minor INTEGER NOT NULL,\n"
+	"	sub_minor INTEGER NOT NULL,\n"
+	"	built INTEGER NOT NULL, -- date of the build, decimal YYYYMMDD; 0: unknown\n"
+	"	psid TEXT NOT NULL, -- sanitised; '': unknown\n"
+	"	CONSTRAINT firmware_range CHECK (\n"
+	"		id > 0 AND node BETWEEN 1 AND 2097151 AND from_sweep BETWEEN 1 AND 1099511627776 AND\n"
+	"		to_sweep BETWEEN 1 AND 1099511627776 AND at_us BETWEEN 0 AND 253402300799999999 AND\n"
+	"		changed_us BETWEEN 0 AND 253402300799999999 AND major BETWEEN 0 AND 4294967295 AND\n"
+	"		minor BETWEEN 0 AND 4294967295 AND sub_minor BETWEEN 0 AND 4294967295 AND\n"
+	"		built BETWEEN 0 AND 99999999)\n"
+	");\n"
+	"CREATE INDEX firmware_by_node ON firmware (node, from_sweep);\n"
+	"CREATE INDEX firmware_by_sweep ON firmware (from_sweep);\n"
+	"CREATE TABLE snapshot_firmware ( -- firmware of a node of a snapshot, as known when it was taken\n"
+	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
+	"	node INTEGER NOT NULL, -- snapshot_node.node\n"
+	"	at_us INTEGER NOT NULL, -- as in firmware\n"
+	"	changed_us INTEGER,\n"
+	"	source INTEGER NOT NULL,\n"
+	"	major INTEGER NOT NULL,\n"
+	"	minor INTEGER NOT NULL,\n"
+	"	sub_minor INTEGER NOT NULL,\n"
+	"	built INTEGER NOT NULL,\n"
+	"	psid TEXT NOT NULL,\n"
+	"	CONSTRAINT snapshot_firmware_range CHECK (\n"
+	"		node BETWEEN 0 AND 2097151 AND at_us BETWEEN 0 AND 253402300799999999 AND\n"
+	"		changed_us BETWEEN 0 AND 253402300799999999 AND major BETWEEN 0 AND 4294967295 AND\n"
+	"		minor BETWEEN 0 AND 4294967295 AND sub_minor BETWEEN 0 AND 4294967295 AND\n"
+	"		built BETWEEN 0 AND 99999999),\n"
+	"	PRIMARY KEY (snapshot, node)\n"
+	") WITHOUT ROWID;\n";
+
 /* Tables that version 7 added, which follow those of version 6; NULL ends the list. */
-static const char *const tables_7[] = { NULL };
+static const char *const tables_7[] = { tables_firmware, NULL };
 
 void tables_append_untyped(struct text *sql, int version)
 {

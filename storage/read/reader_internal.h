@@ -26,6 +26,7 @@ struct reader {
 	const struct name_map *names; /* that it was loaded with */
 	uint32_t from_node;
 	uint8_t from_port;
+	int64_t firmware; /* firmware_state() of its nodes' firmware */
 	const atomic_bool *stop; /* of reader_set_stop() */
 };
 

@@ -7,6 +7,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
+#include "storage/read/firmware.h"
 #include "storage/read/reader_internal.h"
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
@@ -86,10 +87,14 @@ static int load_topology(struct reader *reader, const struct stored_sweep *sweep
 			 struct error *err)
 {
 	struct topology fresh;
-	int result;
+	int64_t firmware = 0;
+	int result = firmware_state(reader->db, sweep->info.id, &firmware, err);
 
+	if (result < 0)
+		return result;
 	if (reader->topology.fabric && reader->topology.sweep == sweep->topology && reader->names == names &&
-	    reader->from_node == sweep->from_node && reader->from_port == sweep->from_port)
+	    reader->from_node == sweep->from_node && reader->from_port == sweep->from_port &&
+	    reader->firmware == firmware)
 		return 0;
 	result = topology_load(reader->db, sweep->topology, names, sweep->from_node, sweep->from_port, &fresh, err);
 	if (result < 0)
@@ -99,7 +104,10 @@ static int load_topology(struct reader *reader, const struct stored_sweep *sweep
 	reader->names = names;
 	reader->from_node = sweep->from_node;
 	reader->from_port = sweep->from_port;
+	reader->firmware = firmware;
 	result = topology_put_last_names(reader->db, &fresh, names, err);
+	if (!result)
+		result = firmware_load(reader->db, sweep->info.id, &fresh, err);
 	if (result < 0)
 		topology_done(&reader->topology);
 	return result;

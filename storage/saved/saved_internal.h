@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 struct error;
+struct fabric;
 
 /* saved_copy_text - a column of text as text_sanitise() returns it; NULL as "". */
 void saved_copy_text(char *to, size_t size, sqlite3_stmt *row, int column);
@@ -41,6 +42,16 @@ int saved_begin_step(struct saved_writer *writer, struct error *err);
  * Return: @result, or the error of the commit.
  */
 int saved_end_step(struct saved_writer *writer, int result, struct error *err);
+
+/* saved_pace - between two rows of a step: start another one if it is long enough. Return: 0 or a negative error. */
+int saved_pace(struct saved_writer *writer, struct error *err);
+
+/*
+ * saved_write_firmware - within a step, store the known firmware of the nodes of a snapshot with it
+ * saved_load_firmware - set it in a fabric whose nodes have the numbers of the snapshot
+ */
+int saved_write_firmware(struct saved_writer *writer, int64_t snapshot, struct error *err);
+int saved_load_firmware(sqlite3 *db, int64_t snapshot, struct fabric *fabric, struct error *err);
 
 /* saved_remove_name - remove a snapshot if it exists, within a step; more steps may follow. */
 int saved_remove_name(struct saved_writer *writer, const char *name, struct error *err);

@@ -344,6 +344,8 @@ static int load(struct loading *loading, int64_t id, const struct name_map *name
 		result = fabric_finish(loading->saved->fabric, names, err);
 	if (!result)
 		result = put_names(loading, id, names, err);
+	if (!result)
+		result = saved_load_firmware(db, id, loading->saved->fabric, err);
 	sqlite3_finalize(nodes);
 	sqlite3_finalize(loading->ports);
 	return result;

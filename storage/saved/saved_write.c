@@ -79,8 +79,7 @@ int saved_end_step(struct saved_writer *writer, int result, struct error *err)
 	return result;
 }
 
-/* Between two rows: start another step if this one is long enough. Return: 0 or a negative error. */
-static int pace(struct saved_writer *writer, struct error *err)
+int saved_pace(struct saved_writer *writer, struct error *err)
 {
 	int result;
 
@@ -199,7 +198,7 @@ static int remove_rows(struct saved_writer *writer, int64_t id, const char *sql,
 
 	do {
 		if (!result)
-			result = pace(writer, err);
+			result = saved_pace(writer, err);
 		if (result < 0)
 			break;
 		sqlite3_bind_int64(rows, 1, id);
@@ -221,6 +220,9 @@ static int remove_id(struct saved_writer *writer, int64_t id, struct error *err)
 	if (!result)
 		result = remove_rows(writer, id, "DELETE FROM snapshot_node WHERE snapshot = ?1 AND node <= "
 				     "(SELECT min(node) + 63 FROM snapshot_node WHERE snapshot = ?1)", err);
+	if (!result)
+		result = remove_rows(writer, id, "DELETE FROM snapshot_firmware WHERE snapshot = ?1 AND node <= "
+				     "(SELECT min(node) + 63 FROM snapshot_firmware WHERE snapshot = ?1)", err);
 	return result ? result : db_execf(writer->db, err, "DELETE FROM snapshot WHERE id = %lld", (long long)id);
 }
 
@@ -321,7 +323,7 @@ static int write_nodes(struct saving *saving, struct error *err)
 			node->device_id);
 		result = db_run(insert, err);
 		if (!result)
-			result = pace(saving->writer, err);
+			result = saved_pace(saving->writer, err);
 	}
 	sqlite3_finalize(insert);
 	return result;
@@ -398,7 +400,7 @@ static int write_ports(struct saving *saving, struct error *err)
 	for (size_t i = 0; !result && i < saving->sweep->sample_count; i++) {
 		result = write_port(saving, i, err);
 		if (!result)
-			result = pace(saving->writer, err);
+			result = saved_pace(saving->writer, err);
 	}
 	sqlite3_finalize(saving->insert);
 	return result;
@@ -467,6 +469,8 @@ int saved_write(struct saved_writer *writer, const struct saved_label *label, co
 		result = write_head(&saving, label, err);
 		if (!result)
 			result = write_nodes(&saving, err);
+		if (!result)
+			result = saved_write_firmware(writer, saving.id, err);
 		if (!result)
 			result = write_ports(&saving, err);
 		if (!result)

@@ -92,6 +92,7 @@ static const char *const expired_sql[] = {
 	"DELETE FROM node_version WHERE node IN " NODES,
 	"DELETE FROM route_version WHERE to_sweep IS NULL AND node IN " NODES,
 	"DELETE FROM caps WHERE node IN " NODES,
+	"DELETE FROM firmware WHERE node IN " NODES,
 };
 
 /* What is known of ids while free ones are searched. */
