@@ -67,15 +67,8 @@ const char *rate_format(struct measure bytes_per_s, char *ret, size_t size)
 /* NodeInfo.VendorID of Bull, which uses the same switch chips. */
 enum { VENDOR_BULL = 0x119f };
 
-/* Unit of PortXmitWait of a device. */
-enum stall_rule {
-	STALL_UNKNOWN,  /* not documented for this device */
-	STALL_PER_PORT, /* a tick in the time of (Tick + 1) bytes over all lanes together */
-	STALL_PER_LANE, /* a tick in the time of (Tick + 1) bytes on each lane, as the specification says */
-};
-
 /*
- * Which rule holds for a device, by NodeInfo.VendorID and DeviceID.
+ * The documented rules, by NodeInfo.VendorID and DeviceID.
  *
  * Source: NVIDIA, ibdiagnet user manual 2.13, "Congestion Assessment on InfiniBand
  * Links": Quantum, Quantum-2 and Quantum-3 count every 8 bytes of the port (Tick 7);
@@ -103,13 +96,34 @@ static const struct {
 	{ VENDOR_MELLANOX, 0xd2f4, 0xd2f4, STALL_PER_PORT }, /* Quantum-3 */
 };
 
-static enum stall_rule rule_of(const struct node *node)
+/*
+ * The Tick with which the rule per port is assumed for HCAs. It is that of all documented devices with this rule.
+ * Published counters of an NDR cluster have Tick 7 and a 64-bit PortXmitWait at all 256 ports of ConnectX-7; issue 3
+ * of NVIDIA/ib-traffic-monitor proposes the same formula for newer generations.
+ */
+#define ASSUMED_TICK 7
+
+enum stall_rule stall_rule_of(const struct node *node, const struct pma_caps *caps)
 {
+	if (!caps || !caps->tick_known)
+		return STALL_UNKNOWN;
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
 		if (node->vendor_id == devices[i].vendor_id && node->device_id >= devices[i].first_id &&
 		    node->device_id <= devices[i].last_id)
 			return devices[i].rule;
-	return STALL_UNKNOWN;
+	if (node->type != NODE_CA || node_is_aggregation(node) || caps->tick != ASSUMED_TICK)
+		return STALL_UNKNOWN;
+	return caps->wait_contradicted ? STALL_CONTRADICTED : STALL_ASSUMED;
+}
+
+const char *stall_rule_name(enum stall_rule rule)
+{
+	static const char *const names[STALL_RULE_COUNT] = {
+		[STALL_UNKNOWN] = "unknown", [STALL_PER_PORT] = "port", [STALL_PER_LANE] = "lane",
+		[STALL_ASSUMED] = "assumed", [STALL_CONTRADICTED] = "contradicted",
+	};
+
+	return names[rule];
 }
 
 /*
@@ -128,10 +142,10 @@ static enum stall_rule rule_of(const struct node *node)
 double stall_tick_s(const struct node *node, const struct port *port, const struct pma_caps *caps)
 {
 	double bits_per_s = (double)port_rate_bits_per_s(port);
-	enum stall_rule rule = rule_of(node);
+	enum stall_rule rule = stall_rule_of(node, caps);
 	unsigned lanes = rule == STALL_PER_LANE ? link_width_lanes(port->width) : 1;
 
-	if (rule == STALL_UNKNOWN || !caps || !caps->tick_known || bits_per_s <= 0)
+	if (rule == STALL_UNKNOWN || rule == STALL_CONTRADICTED || bits_per_s <= 0)
 		return NAN;
 	return (caps->tick + 1) * 8.0 * lanes / bits_per_s;
 }

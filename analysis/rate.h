@@ -55,9 +55,28 @@ const char *rate_format(struct measure bytes_per_s, char *ret, size_t size);
 
 /*
  * Share of time in which a port had data and could not send, from PortXmitWait. An estimate: the
- * tick depends on the device, and NVIDIA documents it for some switches only. Where it is unknown,
- * only ticks per second are available.
+ * tick depends on the device, and NVIDIA documents it for some switches only. For HCAs it is assumed,
+ * until their counters contradict it (collector/wait_guard.h). Where it is unknown, only ticks per
+ * second are available.
  */
+enum stall_rule {
+	STALL_UNKNOWN,      /* the length of a tick is not known, or the tick was not read */
+	STALL_PER_PORT,     /* a tick is the time of (Tick + 1) bytes over all lanes together */
+	STALL_PER_LANE,     /* a tick is the time of (Tick + 1) bytes on each lane, as the specification says */
+	STALL_ASSUMED,      /* an HCA with Tick 7: as STALL_PER_PORT, which no document confirms */
+	STALL_CONTRADICTED, /* an HCA with Tick 7 that sent and waited for more than the time: not known */
+	STALL_RULE_COUNT,
+};
+
+/*
+ * stall_rule_of - the rule of a device
+ * @caps:  of the node; NULL: unknown
+ */
+enum stall_rule stall_rule_of(const struct node *node, const struct pma_caps *caps);
+
+/* stall_rule_name - "port", "lane", "assumed", "contradicted", "unknown"; a stable interface */
+const char *stall_rule_name(enum stall_rule rule);
+
 /*
  * stall_estimate - stalled share of the time of a delta
  * @delta:  of the port; uses COUNTER_XMIT_WAIT

@@ -67,7 +67,6 @@ TEST(a_symbol_lasts_4_ns_at_sdr_whatever_the_width)
 TEST(unknown_values_are_no_numbers)
 {
 	const struct node quantum = QUANTUM;
-	const struct node hca = { .vendor_id = 0x2c9, .device_id = 0x101b };
 	const struct node other = { .vendor_id = 0x1175, .device_id = 0xd2f0 };
 	const struct node aggregation = { .vendor_id = 0x2c9, .device_id = 0xcf09 };
 	const struct pma_caps no_tick = { .known = true };
@@ -75,7 +74,6 @@ TEST(unknown_values_are_no_numbers)
 	struct delta delta = waited(1000, 1000000), unread = { .elapsed_us = 1000000 }, empty = waited(1000, 0);
 
 	assert_false(isnan(stall_estimate(&delta, &quantum, &port, &tick7).value));
-	assert_true(isnan(stall_estimate(&delta, &hca, &port, &tick7).value));
 	assert_true(isnan(stall_estimate(&delta, &other, &port, &tick7).value));
 	assert_true(isnan(stall_estimate(&delta, &aggregation, &port, &tick7).value));
 	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &no_tick).value));
@@ -83,6 +81,34 @@ TEST(unknown_values_are_no_numbers)
 	assert_true(isnan(stall_estimate(&delta, &quantum, &down, &tick7).value));
 	assert_true(isnan(stall_estimate(&unread, &quantum, &port, &tick7).value));
 	assert_true(isnan(stall_estimate(&empty, &quantum, &port, &tick7).value));
+}
+
+/* As the documented rule per port, until the counters contradict it; with no other tick, and of no other device. */
+TEST(the_rule_per_port_is_assumed_for_hcas_with_tick_7)
+{
+	const struct node quantum = QUANTUM, hca = { .type = NODE_CA, .vendor_id = 0x2c9, .device_id = 0x1021 };
+	const struct node aggregation = { .type = NODE_CA, .vendor_id = 0x2c9, .device_id = 0xcf09 };
+	const struct node router = { .type = NODE_ROUTER, .vendor_id = 0x2c9, .device_id = 0x1021 };
+	const struct node unlisted = { .type = NODE_SWITCH, .vendor_id = 0x2c9, .device_id = 0x1021 };
+	struct pma_caps contradicted = tick7, unread = { .known = true };
+	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
+	struct delta delta = waited(312500000, 1000000);
+
+	contradicted.wait_contradicted = true;
+	assert_true(fabs(stall_estimate(&delta, &hca, &port, &tick7).value - 10) < 1e-9);
+	assert_true(isnan(stall_estimate(&delta, &hca, &port, &contradicted).value));
+	assert_true(isnan(stall_tick_s(&hca, &port, &contradicted)));
+	assert_true(isnan(stall_estimate(&delta, &hca, &port, &tick31).value));
+	assert_true(isnan(stall_estimate(&delta, &hca, &port, &unread).value));
+	assert_true(isnan(stall_estimate(&delta, &aggregation, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&delta, &router, &port, &tick7).value));
+	assert_true(isnan(stall_estimate(&delta, &unlisted, &port, &tick7).value));
+	/* A documented rule is not assumed. */
+	assert_true(fabs(stall_estimate(&delta, &quantum, &port, &contradicted).value - 10) < 1e-9);
+	assert_string_equal(stall_rule_name(stall_rule_of(&hca, &tick7)), "assumed");
+	assert_string_equal(stall_rule_name(stall_rule_of(&hca, &contradicted)), "contradicted");
+	assert_string_equal(stall_rule_name(stall_rule_of(&quantum, &tick7)), "port");
+	assert_string_equal(stall_rule_name(stall_rule_of(&quantum, NULL)), "unknown");
 }
 
 TEST(a_reset_or_saturated_counter_is_a_lower_bound)

@@ -280,6 +280,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 	node_memory_done(&collector.memory);
 	events_done(&collector.events);
 	conservation_done(&collector.conservation);
+	wait_guard_done(&collector.wait_guard);
 	details_done(&collector.details);
 	route_read_done(&collector.routes);
 	sm_monitor_done(&collector.sm_monitor);

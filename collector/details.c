@@ -257,8 +257,7 @@ static void on_caps(void *ctx, const struct request *request, const struct respo
 	    !(node->caps.missing & PMA_MISSING_EXTENDED))
 		return;
 	/* New firmware, or a rejection by mistake: rejected attributes are queried again. */
-	node->caps = caps;
-	node->caps_stored = false;
+	node_memory_set_caps(node, caps);
 	memset(node->timed_out_queries, 0, sizeof(node->timed_out_queries));
 }
 

@@ -37,6 +37,7 @@ struct fabric;
 #define EVENT_LINK_NOT_CONSERVED "link-not-conserved"
 #define EVENT_LAYOUT_UNSUPPORTED "layout-unsupported"
 #define EVENT_PORT_SELECT_ZERO "port-select-zero"
+#define EVENT_WAIT_CONTRADICTED "xmit-wait-contradicted"
 #define EVENT_ROUTES_CHANGED "routes-changed"
 #define EVENT_ADAPTIVE_ROUTING "adaptive-routing"
 #define EVENT_FIRMWARE_CHANGED "firmware-changed" /* also of storage/saved/saved_firmware.c */

@@ -244,8 +244,7 @@ static void on_response(void *ctx, const struct request *request, const struct r
 	/* The redirection and capabilities may be those of the other node. */
 	*node_memory_redirect(verify->memory, verify->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
-	node_memory_node(verify->memory, port->node)->caps = (struct pma_caps){ 0 };
-	node_memory_node(verify->memory, port->node)->caps_stored = false;
+	node_memory_set_caps(node_memory_node(verify->memory, port->node), (struct pma_caps){ 0 });
 }
 
 static int query(struct lid_verify *verify, size_t sample, struct error *err)

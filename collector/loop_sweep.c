@@ -460,6 +460,9 @@ static void add_events(struct collector *collector, const struct sweep *sweep)
 			  collector->settings->interval_us);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, &collector->memory,
 			  result);
+	/* While the store fails, deltas start at the last stored sweep, so they must not be added up. */
+	if (!collector->store_failed)
+		wait_guard_step(&collector->wait_guard, events, sweep->wall_us, &collector->memory, result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
 }
 

@@ -22,6 +22,7 @@
 #include "collector/sm_monitor.h"
 #include "collector/sweep_events.h"
 #include "collector/sweep_result.h"
+#include "collector/wait_guard.h"
 
 struct collector_report;
 struct collector_settings;
@@ -63,6 +64,7 @@ struct collector {
 	struct events events;        /* since the last sweep that was stored */
 	struct event_limit event_limit;
 	struct conservation conservation;
+	struct wait_guard wait_guard;
 	struct sweep_result result;
 	struct loop_events loop_events;
 	struct findings_step findings;

@@ -229,6 +229,13 @@ struct mad_address *node_memory_redirect(struct node_memory *memory, uint32_t po
 	return &node_memory_agent(memory, port)->redirect;
 }
 
+void node_memory_set_caps(struct node_entry *node, struct pma_caps caps)
+{
+	caps.wait_contradicted = node->caps.wait_contradicted;
+	node->caps = caps;
+	node->caps_stored = false;
+}
+
 counter_set counters_saturated(const struct reading *reading)
 {
 	counter_set full = 0;

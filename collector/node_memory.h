@@ -153,6 +153,12 @@ struct mad_address *node_memory_redirect(struct node_memory *memory, uint32_t po
 /* node_memory_agent - the entry of a port's performance agent: port 0 of a switch, else the port itself. */
 struct port_entry *node_memory_agent(struct node_memory *memory, uint32_t port);
 
+/*
+ * node_memory_set_caps - what a node's performance agent returned; zeroed: to be queried again
+ * What its readings have contradicted remains.
+ */
+void node_memory_set_caps(struct node_entry *node, struct pma_caps caps);
+
 /* counters_saturated - the counters of a reading that are at their maximum. */
 counter_set counters_saturated(const struct reading *reading);
 

@@ -113,12 +113,12 @@ static void on_caps(void *ctx, const struct request *request, const struct respo
 	switch (answer_status(response->mad)) {
 	case ANSWER_OK:
 		if (!node->caps.known)
-			node->caps = pma_read_caps(response->mad);
+			node_memory_set_caps(node, pma_read_caps(response->mad));
 		break;
 	case ANSWER_UNSUPPORTED:
 		/* Without ClassPortInfo only PortCounters, which is mandatory, can be expected. */
 		if (!node->caps.known)
-			node->caps = (struct pma_caps){ .known = true };
+			node_memory_set_caps(node, (struct pma_caps){ .known = true });
 		break;
 	case ANSWER_REDIRECT:
 		if (!sweep_port_redirect(state, request->tag, response->mad))

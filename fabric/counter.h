@@ -99,6 +99,7 @@ struct pma_caps {
 	bool tick_known;    /* PortSamplesControl was read */
 	uint8_t tick;       /* PortSamplesControl.Tick: PortXmitWait counts (tick + 1) symbol times */
 	uint8_t missing;    /* unsupported attributes: 1 << enum detail_attribute, and the bits below */
+	bool wait_contradicted; /* readings contradict the length of a tick that is assumed (analysis/rate.h) */
 };
 
 /*

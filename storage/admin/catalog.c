@@ -48,6 +48,7 @@ const struct catalog_table catalog_tables[] = {
 	{ "node", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, { GUID("guid") } },
 	{ "port", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
 	{ "caps", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
+	{ "wait_contradicted", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
 	{ "node_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, last_names, NULL,
 	  { STILL, NAME, DESCRIPTION, GUID("system_guid") } },
 	{ "port_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL, GUID("guid") } },

@@ -619,8 +619,16 @@ static const char tables_firmware[] =
 	"	PRIMARY KEY (snapshot, node)\n"
 	") WITHOUT ROWID;\n";
 
+static const char tables_wait_contradicted[] =
+	"CREATE TABLE wait_contradicted ( -- HCAs whose counters contradict the assumed length of a tick of xmit_wait\n"
+	"	node INTEGER PRIMARY KEY REFERENCES node (id),\n"
+	"	from_sweep INTEGER NOT NULL, -- the sweep that showed it; before, the assumption was used\n"
+	"	CONSTRAINT wait_contradicted_range CHECK (\n"
+	"		node BETWEEN 1 AND 2097151 AND from_sweep BETWEEN 1 AND 1099511627776)\n"
+	");\n";
+
 /* Tables that version 7 added, which follow those of version 6; NULL ends the list. */
-static const char *const tables_7[] = { tables_firmware, NULL };
+static const char *const tables_7[] = { tables_firmware, tables_wait_contradicted, NULL };
 
 void tables_append_untyped(struct text *sql, int version)
 {

@@ -205,11 +205,12 @@ static int load_readings(struct loading *loading, struct error *err)
 	return result;
 }
 
-/* Both are in order of node id. */
+/* Both are in order of node id. What counters contradict later than at this time is not known yet. */
 static int load_caps(struct loading *loading, struct error *err)
 {
-	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps"
-				    " ORDER BY node";
+	static const char query[] = "SELECT c.node, c.known, c.cap_mask, c.cap_mask2, c.resp_time, c.tick, c.missing,"
+				    " w.node IS NOT NULL FROM caps c LEFT JOIN wait_contradicted w ON w.node = c.node"
+				    " AND w.from_sweep <= ? ORDER BY c.node";
 	const struct stored_version *nodes = loading->reader->topology.nodes;
 	size_t node_count = loading->snapshot->fabric->node_count, node = 0;
 	struct pma_caps *caps = calloc(node_count + 1, sizeof(*caps));
@@ -222,6 +223,7 @@ static int load_caps(struct loading *loading, struct error *err)
 	result = db_prepare(loading->reader->db, query, &rows, err);
 	if (result < 0)
 		return result;
+	sqlite3_bind_int64(rows, 1, loading->sweep.info.id);
 	while ((result = db_step(rows, err)) > 0) {
 		uint64_t id = db_u64(rows, 0);
 
@@ -236,6 +238,7 @@ static int load_caps(struct loading *loading, struct error *err)
 		caps[node].tick_known = sqlite3_column_type(rows, 5) != SQLITE_NULL;
 		caps[node].tick = (uint8_t)sqlite3_column_int(rows, 5);
 		caps[node].missing = (uint8_t)sqlite3_column_int(rows, 6);
+		caps[node].wait_contradicted = sqlite3_column_int(rows, 7) != 0;
 	}
 	sqlite3_finalize(rows);
 	return result;

@@ -93,6 +93,7 @@ static const char *const expired_sql[] = {
 	"DELETE FROM route_version WHERE to_sweep IS NULL AND node IN " NODES,
 	"DELETE FROM caps WHERE node IN " NODES,
 	"DELETE FROM firmware WHERE node IN " NODES,
+	"DELETE FROM wait_contradicted WHERE node IN " NODES,
 };
 
 /* What is known of ids while free ones are searched. */

@@ -142,8 +142,9 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 	ret->caps = calloc(cache->node_count + 1, sizeof(*ret->caps));
 	if (!ret->caps)
 		return err_nomem(err);
-	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps",
-			    &rows, err);
+	result = db_prepare(writer->db, "SELECT c.node, c.known, c.cap_mask, c.cap_mask2, c.resp_time, c.tick,"
+			    " c.missing, w.node IS NOT NULL FROM caps c LEFT JOIN wait_contradicted w"
+			    " ON w.node = c.node", &rows, err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		uint64_t node = db_u64(rows, 0);
 		struct restored_caps *caps = &ret->caps[ret->caps_count];
@@ -158,6 +159,7 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 		caps->caps.tick_known = sqlite3_column_type(rows, 5) != SQLITE_NULL;
 		caps->caps.tick = (uint8_t)sqlite3_column_int(rows, 5);
 		caps->caps.missing = (uint8_t)sqlite3_column_int(rows, 6);
+		caps->caps.wait_contradicted = sqlite3_column_int(rows, 7) != 0;
 		ret->caps_count++;
 	}
 	sqlite3_finalize(rows);

@@ -46,6 +46,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_DETAIL_LAST] = "REPLACE INTO detail_last (port, attribute, sweep) VALUES (?, ?, ?)",
 	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time, tick, missing)"
 		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[WRITE_CONTRADICTED] = "INSERT OR IGNORE INTO wait_contradicted (node, from_sweep) VALUES (?, ?)",
 	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE kind = ? AND id < ?"
 			  " ORDER BY id DESC LIMIT ?)",
 	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
@@ -179,6 +180,7 @@ int writer_store_events(struct writer *writer, const struct event *events, size_
 int writer_store_caps(struct writer *writer, const struct restored_caps *caps, size_t count, struct error *err)
 {
 	sqlite3_stmt *replace = writer->statements[WRITE_CAPS];
+	sqlite3_stmt *contradicted = writer->statements[WRITE_CONTRADICTED];
 	int result = 0;
 
 	for (size_t i = 0; !result && i < count; i++) {
@@ -194,6 +196,10 @@ int writer_store_caps(struct writer *writer, const struct restored_caps *caps, s
 		if (!one->tick_known)
 			sqlite3_bind_null(replace, 6);
 		result = db_run(replace, err);
+		if (result || !one->wait_contradicted)
+			continue;
+		DB_BIND(contradicted, 1, node, writer->cache.sweep);
+		result = db_run(contradicted, err);
 	}
 	return result;
 }
