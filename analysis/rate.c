@@ -64,9 +64,6 @@ const char *rate_format(struct measure bytes_per_s, char *ret, size_t size)
 	return ret;
 }
 
-/* NodeInfo.VendorID of Bull, which uses the same switch chips. */
-enum { VENDOR_BULL = 0x119f };
-
 /*
  * The documented rules, by NodeInfo.VendorID and DeviceID.
  *

@@ -28,6 +28,7 @@
 #include "cli/lib/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
+#include "collector/firmware_read.h"
 #include "collector/topology_probe.h"
 #include "collector/route_read.h"
 #include "export/result.h"
@@ -90,7 +91,7 @@ static int64_t default_size(const char *path)
 
 struct collect_options {
 	struct options common;
-	bool once, estimate, new_fabric, directed_smps, adaptive_routing, verbose;
+	bool once, estimate, new_fabric, directed_smps, adaptive_routing, firmware, verbose;
 	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us;
 	int64_t count, window, per_node, max_mads_per_s;
@@ -208,6 +209,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	 * here), SMInfo, detail counters, change detection, LFTs.
 	 */
 	mads = 2 * ports + details_cost(fabric, polls_switches_only(options));
+	if (options->firmware)
+		mads += firmware_read_cost(fabric, polls_switches_only(options));
 	if (!options->polling.topology)
 		mads += 1 + topology_probe_cost(fabric, polls_switches_only(options)) +
 			route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
@@ -264,6 +267,7 @@ static int collect(const struct collect_options *options, struct local *local, s
 		.routes_window = (unsigned)options->polling.max_smps,
 		.switches_only = polls_switches_only(options),
 		.adaptive_routing = options->adaptive_routing,
+		.firmware = options->firmware,
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
@@ -334,6 +338,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 			 "send directed-route SMPs (default on HCAs with planes)"),
 		OPT_FLAG("adaptive-routing", 0, &ret->adaptive_routing,
 			 "query whether NVIDIA switches route adaptively"),
+		OPT_FLAG("firmware", 0, &ret->firmware, "query the firmware versions of NVIDIA switches and HCAs"),
 		OPT_SPAN_OR_0("keep-raw", 0, &ret->keep_raw_us, "raw-sample retention, 0 = forever (7d)"),
 		OPT_SPAN_OR_0("keep-sums", 0, &ret->keep_sums_us, "retention of minute sums, errors and gaps (30d)"),
 		OPT_SPAN_OR_0("keep-hours", 0, &ret->keep_hours_us, "retention of hourly sums (730d)"),
@@ -431,6 +436,7 @@ static void reopen(const struct collect_options *options, struct local *local)
 			continue;
 		port->directed |= options->directed_smps;
 		port->no_smps = no_smps;
+		port->vendor_class = options->firmware;
 		if (hca_open(port, &local->hca, NULL) == 0)
 			log_info("%s port %d is there again", port->ca_name, port->port);
 	}
@@ -527,6 +533,7 @@ static int collect_fabric(struct collect_options *options, struct supervision *s
 		return code;
 	port->directed |= options->directed_smps;
 	port->no_smps = file.path != NULL;
+	port->vendor_class = options->firmware;
 	options->polling.timeout_ms = options->common.timeout_ms;
 	discovery.deadline_us = options->polling.deadline_us;
 	code = polling_keys(&options->polling, port->port_guid, &keys, err);

@@ -54,6 +54,13 @@ static int restore(struct collector *collector, struct error *err)
 		if (collector->settings->adaptive_routing)
 			entry->adaptive = entry->adaptive_reported = fabric->nodes[i].adaptive;
 	}
+	for (size_t i = 0; code == 0 && !collector->settings->firmware && i < collector->memory.node_count; i++) {
+		struct node_entry *entry = &collector->memory.nodes[i];
+
+		entry->firmware_unstored = entry->firmware.source == FIRMWARE_READ;
+		if (entry->firmware_unstored)
+			entry->firmware = (struct firmware){ 0 };
+	}
 	restored_done(&restored);
 	return code;
 }

@@ -27,7 +27,7 @@
 #define ROUTES_SHARE 20
 #define ROUTES_TIME_SHARE 10
 
-/* Share of the interval for queries to subnet managers. */
+/* Share of the interval for queries to subnet managers, and for those of firmware. */
 #define SMS_TIME_SHARE 10
 
 /* Share of the interval that a cut sweep leaves to the verification of LIDs. */
@@ -100,6 +100,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	collector->discovery_smps = 0;
 	collector->report->sweeps++;
 	store_caps(collector);
+	firmware_read_store(&collector->memory, collector->sink);
 	return 0;
 }
 
@@ -444,6 +445,24 @@ static int query_sms(struct collector *collector, const struct sweep *sweep, str
 	return code;
 }
 
+/* Not after a cut sweep: nothing depends on the versions of now. */
+static int read_firmware(struct collector *collector, const struct sweep *sweep, struct error *err)
+{
+	const struct collector_settings *settings = collector->settings;
+	int64_t deadline_us = settings->count == 1 ? 0 : clock_boottime_us(collector->clock) +
+							 settings->interval_us / SMS_TIME_SHARE;
+	int code;
+
+	if (!settings->firmware || collector->result.cut)
+		return 0;
+	engine_stop_when(collector->engine, stop_requested);
+	code = firmware_read_run(&collector->firmware, collector->engine, &collector->memory, settings->count == 1,
+				 settings->switches_only, &collector->result, deadline_us, sweep->wall_us,
+				 &collector->events, err);
+	engine_stop_when(collector->engine, NULL);
+	return code;
+}
+
 /* Add the events of this sweep. */
 static void add_events(struct collector *collector, const struct sweep *sweep)
 {
@@ -490,8 +509,12 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	code = read_routes(collector, &sweep, err);
 	if (code == 0)
 		code = query_sms(collector, &sweep, err);
+	if (code == 0)
+		code = read_firmware(collector, &sweep, err);
 	if (code < 0)
 		return code;
+	firmware_read_adopt(&collector->memory, collector->sink);
+	node_memory_put_firmware(&collector->memory, collector->topology.fabric);
 	link_verify_select(&collector->verify, &collector->memory, &collector->result);
 	add_events(collector, &sweep);
 	throttle(collector, sweep.wall_us);

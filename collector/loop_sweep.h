@@ -16,6 +16,7 @@
 #include "collector/events.h"
 #include "collector/topology_monitor.h"
 #include "collector/findings_step.h"
+#include "collector/firmware_read.h"
 #include "collector/topology_probe.h"
 #include "collector/node_memory.h"
 #include "collector/route_read.h"
@@ -57,6 +58,7 @@ struct collector {
 	struct link_verify verify;
 	struct details details;
 	struct route_read routes;
+	struct firmware_read firmware;
 	struct sm_monitor sm_monitor;
 	struct throttle throttle;
 	int64_t cut_us;              /* start of the first of consecutive cut sweeps; 0: the last one was complete */

@@ -124,6 +124,12 @@ bool node_memory_put_switch_info(const struct node_memory *memory, struct fabric
 	return changed;
 }
 
+void node_memory_put_firmware(const struct node_memory *memory, struct fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->node_count; i++)
+		fabric->nodes[i].firmware = memory->nodes[memory->node_of[i]].firmware;
+}
+
 /* The number of the port that represents an agent, also if the fabric has no port 0 of the switch. */
 static uint8_t agent_num(const struct node *node, uint8_t num)
 {
@@ -140,7 +146,12 @@ static uint32_t agent_index(const struct node_memory *memory, uint32_t port)
 
 uint32_t node_memory_agent_id(const struct node_memory *memory, uint32_t port)
 {
-	return agent_index(memory, port) + 1;
+	return 2 * agent_index(memory, port) + 1;
+}
+
+uint32_t node_memory_vendor_id(const struct node_memory *memory, uint32_t port)
+{
+	return 2 * agent_index(memory, port) + 2;
 }
 
 /* The key of a port's agent: that of its port GUID (of a switch, port 0's), or else of the node GUID. */
@@ -367,6 +378,16 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 			return err_nomem(err);
 		memory->nodes[index].caps = restored->caps[i].caps;
 		memory->nodes[index].caps_stored = true;
+	}
+	for (size_t i = 0; i < restored->firmware_count; i++) {
+		int64_t index;
+
+		if (!is_restored(memory, restored->firmware[i].node_guid, most))
+			continue;
+		index = find_or_add(memory, restored->firmware[i].node_guid, 0);
+		if (index < 0)
+			return err_nomem(err);
+		memory->nodes[index].firmware = restored->firmware[i].firmware;
 	}
 	return 0;
 }

@@ -69,6 +69,10 @@ struct node_entry {
 	bool locked;
 	uint16_t lft_top;    /* last SwitchInfo.LinearFDBTop; 0: not read since the start */
 	uint8_t adaptive, adaptive_reported; /* enum adaptive_routing: AdaptiveRoutingInfo as last read */
+	struct firmware firmware; /* as last read or imported (firmware_read.h) */
+	bool firmware_unstored, firmware_due;
+	uint8_t firmware_failures; /* consecutive queries without it */
+	uint64_t firmware_generation; /* of the fabric in the last run with this node; 0: none */
 	uint8_t planes_reported; /* reported number of planes (sweep_events.c) */
 	uint32_t first_port; /* index of its port 0 in node_memory.ports */
 	uint32_t ports;      /* port_count + 1 */
@@ -104,6 +108,9 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
  */
 bool node_memory_put_switch_info(const struct node_memory *memory, struct fabric *fabric);
 
+/* node_memory_put_firmware - set the firmware of the nodes of memory->fabric to what is known; @fabric: as above */
+void node_memory_put_firmware(const struct node_memory *memory, struct fabric *fabric);
+
 /*
  * node_memory_agent_id - the engine's identifier of a port's performance agent; never 0
  *
@@ -111,6 +118,9 @@ bool node_memory_put_switch_info(const struct node_memory *memory, struct fabric
  * while the node's number of ports does not increase.
  */
 uint32_t node_memory_agent_id(const struct node_memory *memory, uint32_t port);
+
+/* node_memory_vendor_id - the same of its agent of a vendor class, whose response times are others */
+uint32_t node_memory_vendor_id(const struct node_memory *memory, uint32_t port);
 
 /* node_memory_pma_request - a query to a port's performance agent; tag is the port */
 struct request node_memory_pma_request(const struct node_memory *memory, uint32_t port, uint16_t attribute,

@@ -27,6 +27,7 @@ void restored_done(struct restored *restored)
 	free(restored->ports);
 	free(restored->details);
 	free(restored->caps);
+	free(restored->firmware);
 	free(restored->findings);
 	free(restored->counts);
 	routes_done(&restored->routes);

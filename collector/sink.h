@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "fabric/firmware.h"
 #include "fabric/routes.h"
 
 struct error;
@@ -124,6 +125,8 @@ struct restored {
 	size_t detail_count;
 	struct restored_caps *caps;
 	size_t caps_count;
+	struct node_firmware *firmware;
+	size_t firmware_count;
 	struct restored_finding *findings; /* open */
 	size_t finding_count;
 	/* Errors of the last hours of ports with an open finding, by time. */
@@ -163,6 +166,13 @@ struct sink {
 	int (*store_events)(void *ctx, const struct event *events, size_t count, struct error *err);
 	/* Store the capabilities of performance agents. */
 	int (*store_caps)(void *ctx, const struct restored_caps *caps, size_t count, struct error *err);
+	/* Store firmware of nodes; source FIRMWARE_UNKNOWN: it is not known any more. */
+	int (*store_firmware)(void *ctx, const struct node_firmware *list, size_t count, struct error *err);
+	/*
+	 * Firmware that other processes have imported since the last call. NULL: it cannot be imported. Return: borrowed
+	 * until the next call, or NULL.
+	 */
+	const struct node_firmware *(*imported_firmware)(void *ctx, size_t *ret_count);
 	/*
 	 * Have readers kept the store's log from being checkpointed, so that it is too large? NULL:
 	 * there is no log. Return: its size in bytes, and in @ret_holders the readers ("":

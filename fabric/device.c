@@ -28,6 +28,11 @@ static const struct {
 	{ 0xd2f0, "Quantum" }, { 0xd2f2, "Quantum-2" }, { 0xd2f4, "Quantum-3" }, { 0xd2f6, "Quantum-3 CPO" },
 };
 
+bool device_has_general_info(const struct node *node)
+{
+	return node->vendor_id == VENDOR_MELLANOX || node->vendor_id == VENDOR_BULL;
+}
+
 /* Length of the model in "MF0;NAME:MODEL/U1", and where it begins; 0: not such a description. */
 static int find_model(const char *desc, const char **ret)
 {

@@ -32,7 +32,7 @@ enum device { DEVICE_GMP, DEVICE_SMP, DEVICE_COUNT };
 
 struct hca {
 	int fd[DEVICE_COUNT]; /* DEVICE_SMP: -1 if the other one is used */
-	int smp_agent, directed_agent, pma_agent;
+	int smp_agent, directed_agent, pma_agent, vendor_agent;
 	enum device turn; /* device that is checked first */
 	mad_gate *gate;
 	uint16_t pkey_index; /* of performance MADs */
@@ -369,6 +369,7 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 	struct hca *hca = ctx;
 	bool smp = mad_is_smp(mad);
 	int agent = mad[1] == CLASS_PERFORMANCE ? hca->pma_agent :
+		    mad[1] == CLASS_VENDOR_MLNX ? hca->vendor_agent :
 		    mad[1] == CLASS_SUBN_LID ? hca->smp_agent : hca->directed_agent;
 	int fd = hca->fd[smp && hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
@@ -483,6 +484,12 @@ static int register_agents(struct hca *hca, const struct hca_port *local, struct
 	if (hca->pma_agent < 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d rejects an agent for performance MADs: %s",
 			       local->ca_name, local->port, strerror(errno));
+	hca->vendor_agent = local->vendor_class ?
+			    umad_register(hca->fd[DEVICE_GMP], CLASS_VENDOR_MLNX, 1, 0, NULL) : -1;
+	if (local->vendor_class && hca->vendor_agent < 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d rejects an agent for the vendor class of firmware "
+			       "queries: %s; collect without --firmware", local->ca_name, local->port,
+			       strerror(errno));
 	return 0;
 }
 

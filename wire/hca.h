@@ -65,6 +65,7 @@ struct hca_port {
 	int smi_port;
 	bool directed;                  /* SMPs use directed routes: LID-routed ones would not arrive */
 	bool planes;                    /* the HCA is split: its port is an aggregate of planes */
+	bool vendor_class;              /* an agent of CLASS_VENDOR_MLNX */
 	bool no_smps;                   /* no agents for SMPs, which a VF need not support: sending one fails */
 	/* For performance MADs: */
 	uint16_t pkey_index;            /* in the P_Key table of the port */

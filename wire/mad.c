@@ -111,6 +111,7 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 		{ CLASS_PERFORMANCE, PMA_PORT_VL_XMIT_WAIT },
 		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS_EXTENDED },
 		{ CLASS_PERFORMANCE, PMA_PORT_EXTENDED_SPEEDS },
+		{ CLASS_VENDOR_MLNX, MLNX_GENERAL_INFO },
 	};
 	uint8_t either_route = mad_is_smp(mad) ? CLASS_SUBN_LID : mad[1];
 	uint16_t attribute = get_be16(mad + 16);

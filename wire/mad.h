@@ -18,10 +18,10 @@ struct path;
 #define LID_PERMISSIVE 0xffff
 
 /* Management classes and methods in use. */
-enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_DIRECTED = 0x81, CLASS_PERFORMANCE = 0x04 };
+enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_DIRECTED = 0x81, CLASS_PERFORMANCE = 0x04, CLASS_VENDOR_MLNX = 0x0a };
 enum { METHOD_GET = 0x01, METHOD_GET_RESPONSE = 0x81 };
 
-/* Attributes of the two classes. */
+/* Attributes of the classes. */
 enum {
 	SMP_NODE_DESCRIPTION = 0x10,
 	SMP_NODE_INFO = 0x11,
@@ -40,6 +40,7 @@ enum {
 	PMA_PORT_VL_XMIT_WAIT = 0x1c,
 	PMA_PORT_COUNTERS_EXTENDED = 0x1d,
 	PMA_PORT_EXTENDED_SPEEDS = 0x1f,
+	MLNX_GENERAL_INFO = 0x17, /* of the vendor class; see general_info_read() */
 };
 
 /* Offset of the attribute in a MAD. Source: IBA Vol 1, 14.2.1 (SMP) and 16.1.1 (performance). */

@@ -16,6 +16,7 @@ TEST(only_listed_gets_are_allowed)
 		{ 0x01, 0x10 }, { 0x01, 0x11 }, { 0x01, 0x12 }, { 0x01, 0x15 }, { 0x01, 0x19 },
 		{ 0x01, 0x20 }, { 0x01, 0x33 }, { 0x04, 0x01 }, { 0x04, 0x10 }, { 0x04, 0x12 },
 		{ 0x04, 0x15 }, { 0x04, 0x16 }, { 0x04, 0x1c }, { 0x04, 0x1d }, { 0x04, 0x1f },
+		{ 0x0a, 0x17 },
 	};
 	unsigned allowed = 0;
 	uint8_t mad[MAD_SIZE];
@@ -35,7 +36,8 @@ TEST(only_listed_gets_are_allowed)
 						    .attribute = expected[attribute].attribute });
 		assert_true(mad_is_allowed(mad));
 		mad[1] = 0x81;
-		assert_true(mad_is_allowed(mad) || expected[attribute].mgmt_class == 0x04);
+		assert_true(mad_is_allowed(mad) || expected[attribute].mgmt_class == 0x04 ||
+			    expected[attribute].mgmt_class == 0x0a);
 	}
 }
 
@@ -50,6 +52,8 @@ TEST(no_other_attribute_is_allowed)
 		/* Of Mellanox: AdaptiveRoutingInfo; ExtendedPortInfo, for FEC modes and FDR10. */
 		assert_true(mad_is_allowed(mad) == (attribute == 0xff20 || attribute == 0xff90));
 		mad[1] = 0x04;
+		assert_false(mad_is_allowed(mad));
+		mad[1] = 0x0a;
 		assert_false(mad_is_allowed(mad));
 		mad[1] = 0x81;
 		assert_true(mad_is_allowed(mad) == (attribute == 0xff20 || attribute == 0xff90));

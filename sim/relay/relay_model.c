@@ -127,7 +127,8 @@ static struct relay_mad *pending_take(struct relay_model *model, unsigned slot, 
 	for (size_t i = 0; i < model->pending_count; i++) {
 		struct relay_mad *mad = model->pending[i];
 
-		if (mad->slot != slot || mad->packet.mad[MAD_CLASS] != response[MAD_CLASS] ||
+		if (mad->slot != slot ||
+		    responder_sent_class(mad->packet.mad[MAD_CLASS]) != response[MAD_CLASS] ||
 		    (load_be64(mad->packet.mad + MAD_TID) ^ load_be64(response + MAD_TID)) & TID_MASK)
 			continue;
 		pending_remove(model, i);

@@ -17,6 +17,9 @@ enum {
 	PMA_EXTENDED_SPEEDS = 0x1f,
 };
 
+/* Attributes of the vendor class. Source: infiniband-diags vendstat.c, which reads both. */
+enum { VENDOR_CLASS_PORT_INFO = 0x01, VENDOR_GENERAL_INFO = 0x17 };
+
 /* MAD status. Source: IBA Vol 1, 13.4.7. */
 enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD = 0x001c };
 
@@ -87,7 +90,14 @@ static bool response_is_ours(const struct responder_node *config, const struct e
 	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
 		return !ibsim_knows_pma(attribute) || is_refused(config, attribute) ||
 			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
+	if (mad[MAD_CLASS] == CLASS_VENDOR_MLNX)
+		return true;
 	return packet_is_smp(mad) && !ibsim_knows_smp(attribute);
+}
+
+uint8_t responder_sent_class(uint8_t mgmt_class)
+{
+	return mgmt_class == CLASS_VENDOR_MLNX ? CLASS_PERFORMANCE : mgmt_class;
 }
 
 void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
@@ -101,6 +111,7 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
 		return;
 	exchange->ours = true;
 	memcpy(exchange->saved, mad, PACKET_MAD_SIZE);
+	mad[MAD_CLASS] = responder_sent_class(mad[MAD_CLASS]);
 	mad[MAD_METHOD] = METHOD_GET;
 	store_be16(mad + MAD_ATTRIBUTE, packet_is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
 }
@@ -238,13 +249,54 @@ static void put_port_info_extended(const struct responder_node *config, uint8_t 
 	store_be16(data + 4, (uint16_t)config->fec);
 }
 
+/* "20231005" as 0x10, 0x05, 0x2023 */
+static void put_date(uint32_t built, uint8_t *at)
+{
+	uint8_t digits[4] = { 0 };
+
+	for (unsigned i = 0; i < 8; i++, built /= 10)
+		digits[3 - i / 2] |= (uint8_t)(built % 10 << 4 * (i % 2));
+	at[0] = digits[2];
+	at[1] = digits[3];
+	at[2] = digits[0];
+	at[3] = digits[1];
+}
+
+/* GeneralInfo, at its offsets in the MAD. Source: infiniband-diags vendstat.c, struct is4_general_info_t. */
+static void put_general_info(const struct node *node, const struct firmware *firmware, uint8_t *mad)
+{
+	memset(mad + 24, 0, PACKET_MAD_SIZE - 24);
+	store_be16(mad + 34, node->device_id);
+	mad[65] = (uint8_t)firmware->major;
+	mad[66] = (uint8_t)firmware->minor;
+	mad[67] = (uint8_t)firmware->sub_minor;
+	put_date(firmware->built, mad + 72);
+	memcpy(mad + 80, firmware->psid, FIRMWARE_PSID_SIZE - 1);
+	store_be32(mad + 100, firmware->major);
+	store_be32(mad + 104, firmware->minor);
+	store_be32(mad + 108, firmware->sub_minor);
+}
+
+static void make_vendor_response(const struct responder *responder, uint32_t node, uint8_t *mad)
+{
+	const struct responder_node *config = config_of(responder, node);
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+
+	if (config && config->firmware.source && attribute == VENDOR_GENERAL_INFO)
+		put_general_info(&responder->fabric->nodes[node], &config->firmware, mad);
+	else if (!config || !config->firmware.source || attribute != VENDOR_CLASS_PORT_INFO)
+		set_status(mad, STATUS_NO_ATTRIBUTE);
+}
+
 static void make_response(const struct responder *responder, uint32_t node, bool redirected, uint8_t *mad)
 {
 	const struct responder_node *config = config_of(responder, node);
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 	uint8_t *data = mad + PACKET_MAD_DATA;
 
-	if (packet_is_smp(mad)) {
+	if (mad[MAD_CLASS] == CLASS_VENDOR_MLNX) {
+		make_vendor_response(responder, node, mad);
+	} else if (packet_is_smp(mad)) {
 		if (attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN)
 			put_port_info_extended(config, data);
 		else
@@ -470,6 +522,7 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 
 	if (exchange->ours) {
 		/* The path in the response is ibsim's; attribute and data are those of the request. */
+		mad[MAD_CLASS] = exchange->saved[MAD_CLASS];
 		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->saved + MAD_ATTRIBUTE));
 		memcpy(mad + PACKET_MAD_DATA, exchange->saved + PACKET_MAD_DATA,
 		       packet_is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);

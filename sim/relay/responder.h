@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * responder.h - performance agents (PMA) in front of those of ibsim
+ * responder.h - performance agents (PMA) in front of those of ibsim, and agents of NVIDIA's vendor class
  *
  * A request that ibsim does not implement is replaced by one that it does, which shows whether the node
  * is reachable. The response is made here: status 0x0C, unless the node is configured to support it.
@@ -15,6 +15,7 @@
 
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "fabric/firmware.h"
 #include "sim/ibsim/packet.h"
 
 struct error;
@@ -46,6 +47,7 @@ struct responder_node {
 	uint32_t cap_mask, cap_mask2, resp_time; /* UINT32_MAX: ibsim's */
 	uint32_t tick;         /* PortSamplesControl.Tick; UINT32_MAX: not supported */
 	enum fec_mode fec;     /* FEC_UNKNOWN: neither PortExtendedSpeeds nor PortInfoExtended */
+	struct firmware firmware; /* of GeneralInfo; FIRMWARE_UNKNOWN: not supported */
 	uint32_t redirect;     /* node to which requests are redirected; FABRIC_NONE: none */
 	uint16_t refused[RESPONDER_REFUSED_MAX]; /* attributes with status 0x0C */
 	size_t refused_count;
@@ -86,6 +88,9 @@ struct exchange {
 	/* If @ours the client's request, if @widening ibsim's PortCountersExtended. */
 	uint8_t saved[PACKET_MAD_SIZE];
 };
+
+/* responder_sent_class - the class of the request to ibsim, which knows no vendor classes, for one of a client */
+uint8_t responder_sent_class(uint8_t mgmt_class);
 
 /* responder_request - replace the client's request @mad by the one for ibsim. */
 void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,

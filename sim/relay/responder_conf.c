@@ -2,6 +2,7 @@
 /* Configuration of performance agents: "NODES key=value...". */
 #include "sim/relay/responder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,23 @@ static int set_refused(struct responder_node *config, char *list, struct error *
 			return err_set(err, ERR_USAGE, "unsupported takes up to %d attributes", RESPONDER_REFUSED_MAX);
 		config->refused[config->refused_count++] = (uint16_t)attribute;
 	}
+	return 0;
+}
+
+/* "28.39.1002"; "none": GeneralInfo is not supported. */
+static int set_firmware(struct responder_node *config, const char *value, struct error *err)
+{
+	struct firmware *firmware = &config->firmware;
+	char end;
+
+	if (!strcmp(value, "none")) {
+		firmware->source = FIRMWARE_UNKNOWN;
+		return 0;
+	}
+	if (!strchr("0123456789", *value) || sscanf(value, "%3u.%5u.%5u%c", &firmware->major, &firmware->minor,
+						    &firmware->sub_minor, &end) != 3)
+		return err_set(err, ERR_USAGE, "firmware is a version such as 28.39.1002, or none, not \"%s\"", value);
+	firmware->source = FIRMWARE_READ;
 	return 0;
 }
 
@@ -194,6 +212,7 @@ static int set_pair(const struct responder *responder, uint32_t node, struct res
 	} numbers[] = {
 		{ "caps", UINT16_MAX, &config->cap_mask }, { "caps2", (1u << 27) - 1, &config->cap_mask2 },
 		{ "resp", 31, &config->resp_time }, { "tick", UINT8_MAX, &config->tick },
+		{ "firmware_date", 99999999, &config->firmware.built },
 	};
 	const struct {
 		const char *key;
@@ -218,6 +237,12 @@ static int set_pair(const struct responder *responder, uint32_t node, struct res
 		return set_refused(config, pair->value, err);
 	if (!strcmp(pair->key, "redirect"))
 		return set_redirect(fabric, config, pair->value, err);
+	if (!strcmp(pair->key, "firmware"))
+		return set_firmware(config, pair->value, err);
+	if (!strcmp(pair->key, "psid")) {
+		firmware_set_psid(&config->firmware, pair->value, strlen(pair->value));
+		return 0;
+	}
 	if (!strcmp(pair->key, "late_by"))
 		return parse_time(pair->key, pair->value, &config->late_ns, err);
 	if (!strcmp(pair->key, "port") && !strcmp(pair->value, "all")) {

@@ -143,3 +143,9 @@ int firmware_put(sqlite3 *db, int64_t node, int64_t sweep, const struct firmware
 		result = insert(db, node, sweep, &now, err);
 	return result ? result : (int)put;
 }
+
+int firmware_forget(sqlite3 *db, int64_t node, int64_t sweep, struct error *err)
+{
+	return db_execf(db, err, "UPDATE firmware SET to_sweep = %lld WHERE node = %lld AND to_sweep IS NULL",
+			(long long)sweep, (long long)node);
+}

@@ -47,4 +47,7 @@ enum firmware_put {
 int firmware_put(sqlite3 *db, int64_t node, int64_t sweep, const struct firmware *firmware, struct firmware *ret_old,
 		 struct error *err);
 
+/* firmware_forget - what is known of a node is not valid any more. Return: 0 or an error. */
+int firmware_forget(sqlite3 *db, int64_t node, int64_t sweep, struct error *err);
+
 #endif

@@ -93,7 +93,7 @@ static void close_database(struct writer *writer)
 	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
-	writer->jobs_version = 0;
+	writer->jobs_version = writer->firmware_version = 0;
 }
 
 static int find_files(const struct writer *writer, struct db_files *ret, struct error *err)
@@ -359,6 +359,16 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 	return end(writer, writer_store_caps(writer, caps, count, err), err);
 }
 
+static int store_firmware(void *ctx, const struct node_firmware *list, size_t count, struct error *err)
+{
+	struct writer *writer = ctx;
+	int result = begin(writer, err);
+
+	if (result < 0)
+		return result;
+	return end(writer, writer_store_firmware(writer, list, count, err), err);
+}
+
 static size_t nodes_left_out(void *ctx, char ret_first[SINK_HOLDERS_SIZE])
 {
 	const struct writer *writer = ctx;
@@ -401,7 +411,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	writer->stored_sweep = -1;
 	writer->ids_most = HISTORY_PORTS - 1;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
-				      .store_caps = store_caps, .log_held = log_held,
+				      .store_caps = store_caps, .store_firmware = store_firmware,
+				      .imported_firmware = writer_imported_firmware, .log_held = log_held,
 				      .nodes_left_out = nodes_left_out, .is_left_out = is_left_out,
 				      .running_jobs = writer_running_jobs, .has_ended = has_ended, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
@@ -448,6 +459,7 @@ void writer_close(struct writer *writer)
 		close_database(writer);
 	}
 	lock_release(&writer->lock);
+	free(writer->imported);
 	free(writer->port_ids);
 	free(writer->samples);
 	free(writer->block_ends);

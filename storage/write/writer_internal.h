@@ -100,7 +100,7 @@ enum writer_statement {
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
 	WRITE_CONTRADICTED,
-	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_JOBS, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING,
+	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_FIRMWARE, FIND_JOBS, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING, CLOSE_FINDING,
 	WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
@@ -144,6 +144,9 @@ struct writer {
 	bool stale;             /* the cache has to be loaded again */
 	bool distrusted;        /* a write or flush failed, or pages are damaged: recover the log first */
 	bool recovered;         /* that was done since the last stored sweep */
+	int64_t firmware_version; /* the same when imported firmware was read */
+	int64_t firmware_id;    /* the newest row of it that was read or written */
+	struct node_firmware *imported; /* of the last call of imported_firmware() */
 	int64_t jobs_version;   /* data_version of db when running jobs were read; 0: read them again */
 	int64_t stored_sweep;   /* the newest that this process found or stored; -1: not read yet */
 	/* The fabric whose generation was stored last; ids of its ports by index, 0: left out. */
@@ -184,6 +187,10 @@ int writer_refresh(struct writer *writer, struct error *err);
 
 /* writer_running_jobs - running_jobs() of struct sink. */
 bool writer_running_jobs(void *ctx, struct running_jobs *jobs);
+
+/* writer_store_firmware, writer_imported_firmware - of struct sink; the former in a transaction of the caller */
+int writer_store_firmware(struct writer *writer, const struct node_firmware *list, size_t count, struct error *err);
+const struct node_firmware *writer_imported_firmware(void *ctx, size_t *ret_count);
 
 /* writer_restore - restore() of struct sink; @ctx is the writer. */
 int writer_restore(void *ctx, struct restored *ret, struct error *err);

@@ -11,6 +11,7 @@
 #include "storage/file/schema.h"
 #include "storage/findings.h"
 #include "storage/read/details.h"
+#include "storage/read/firmware.h"
 #include "storage/read/topology.h"
 #include "storage/write/writer_internal.h"
 
@@ -161,6 +162,32 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 		caps->caps.missing = (uint8_t)sqlite3_column_int(rows, 6);
 		caps->caps.wait_contradicted = sqlite3_column_int(rows, 7) != 0;
 		ret->caps_count++;
+	}
+	sqlite3_finalize(rows);
+	return result < 0 ? result : 0;
+}
+
+static int restore_firmware(struct writer *writer, struct restored *ret, struct error *err)
+{
+	const struct writer_cache *cache = &writer->cache;
+	sqlite3_stmt *rows = NULL;
+	int result = db_integer(writer->db, "SELECT max(id) FROM firmware", 0, &writer->firmware_id, err);
+
+	ret->firmware = calloc(cache->node_count + 1, sizeof(*ret->firmware));
+	if (!result && !ret->firmware)
+		result = err_nomem(err);
+	if (!result)
+		result = db_prepare(writer->db, "SELECT node, " FIRMWARE_COLUMNS " FROM firmware WHERE to_sweep IS NULL"
+				    " GROUP BY node", &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		uint64_t node = db_u64(rows, 0);
+		struct node_firmware *one = &ret->firmware[ret->firmware_count];
+
+		if (!node || node >= cache->node_count || ret->firmware_count == cache->node_count)
+			continue;
+		one->node_guid = cache->nodes[node].guid;
+		firmware_read_row(rows, 1, &one->firmware);
+		ret->firmware_count++;
 	}
 	sqlite3_finalize(rows);
 	return result < 0 ? result : 0;
@@ -325,6 +352,8 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 	writer->generation_known = false;
 	if (!result)
 		result = restore_caps(writer, ret, err);
+	if (!result)
+		result = restore_firmware(writer, ret, err);
 	if (!result)
 		result = routes_load(writer->db, 0, 0, &ret->routes, err);
 	if (!result && writer->cache.sweep)

@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
 #include "storage/jobs.h"
+#include "storage/read/firmware.h"
 #include "storage/saved/saved_internal.h"
 #include "storage/write/writer_internal.h"
 
@@ -50,6 +51,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE kind = ? AND id < ?"
 			  " ORDER BY id DESC LIMIT ?)",
 	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
+	[FIND_FIRMWARE] = "SELECT f.id, n.guid, " FIRMWARE_COLUMNS " FROM firmware f CROSS JOIN node n ON n.id = f.node"
+			  " WHERE f.id > ?1 AND f.to_sweep IS NULL ORDER BY f.id",
 	[FIND_JOBS] = "SELECT number, " JOB_DISPLAY_ID ", hosts FROM job j WHERE end_us IS NULL AND ending = 0"
 		      " ORDER BY number DESC LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
@@ -204,6 +207,68 @@ int writer_store_caps(struct writer *writer, const struct restored_caps *caps, s
 	return result;
 }
 
+int writer_store_firmware(struct writer *writer, const struct node_firmware *list, size_t count, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < count; i++) {
+		int64_t node = writer_node_id(writer, list[i].node_guid, err);
+		struct firmware old;
+
+		if (node < 0)
+			return (int)node;
+		if (node && list[i].firmware.source)
+			result = firmware_put(writer->db, node, writer->cache.sweep, &list[i].firmware, &old, err);
+		else if (node)
+			result = firmware_forget(writer->db, node, writer->cache.sweep, err);
+	}
+	return result < 0 ? result : 0;
+}
+
+/* Has another process committed since then? @version: data_version then, 0: none; set to that of now */
+static bool has_other_commits(struct writer *writer, int64_t *version)
+{
+	sqlite3_stmt *commits = writer->statements[FIND_OTHER_COMMITS];
+	int64_t now = db_step(commits, NULL) > 0 ? sqlite3_column_int64(commits, 0) : 0;
+	bool changed = !now || now != *version;
+
+	sqlite3_reset(commits);
+	*version = now;
+	return changed;
+}
+
+const struct node_firmware *writer_imported_firmware(void *ctx, size_t *ret_count)
+{
+	struct writer *writer = ctx;
+	sqlite3_stmt *rows = writer->statements[FIND_FIRMWARE];
+	size_t count = 0, capacity = 0;
+	struct node_firmware *list = NULL, *one;
+	int result = 0;
+
+	free(writer->imported);
+	writer->imported = NULL;
+	if (writer->ended || !rows || !has_other_commits(writer, &writer->firmware_version))
+		return NULL;
+	sqlite3_bind_int64(rows, 1, writer->firmware_id);
+	while ((result = db_step(rows, NULL)) > 0) {
+		one = array_add(&list, &count, &capacity, sizeof(*list));
+		if (!one)
+			break;
+		one->node_guid = db_u64(rows, 1);
+		firmware_read_row(rows, 2, &one->firmware);
+		writer->firmware_id = sqlite3_column_int64(rows, 0);
+		/* Rows of this process, which it knows. */
+		count -= one->firmware.source != FIRMWARE_IMPORTED;
+	}
+	sqlite3_reset(rows);
+	/* The rest is read with the next call. */
+	if (result)
+		writer->firmware_version = 0;
+	writer->imported = list;
+	*ret_count = count;
+	return list;
+}
+
 /* Do other jobs run than in @jobs? Return: 1, 0, or a negative error. */
 static int has_other_jobs(sqlite3_stmt *rows, const struct running_jobs *jobs)
 {
@@ -242,24 +307,22 @@ static bool load_jobs(sqlite3_stmt *rows, struct running_jobs *ret)
 bool writer_running_jobs(void *ctx, struct running_jobs *jobs)
 {
 	struct writer *writer = ctx;
-	sqlite3_stmt *rows = writer->statements[FIND_JOBS], *commits = writer->statements[FIND_OTHER_COMMITS];
+	sqlite3_stmt *rows = writer->statements[FIND_JOBS];
 	struct running_jobs now = { 0 };
-	int64_t version;
 	int changed;
 
 	if (writer->ended || !rows)
 		return false;
 	/* Jobs begin and end in other processes, whose commits change the version. */
-	version = db_step(commits, NULL) > 0 ? sqlite3_column_int64(commits, 0) : 0;
-	sqlite3_reset(commits);
-	if (version && version == writer->jobs_version)
+	if (!has_other_commits(writer, &writer->jobs_version))
 		return false;
 	changed = has_other_jobs(rows, jobs);
 	sqlite3_reset(rows);
 	if (changed > 0 && !load_jobs(rows, &now))
 		changed = -1;
 	sqlite3_reset(rows);
-	writer->jobs_version = changed < 0 ? 0 : version;
+	if (changed < 0)
+		writer->jobs_version = 0;
 	if (changed > 0) {
 		running_jobs_done(jobs);
 		*jobs = now;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tests/world/agents.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fabric/fabric.h"
@@ -136,6 +138,31 @@ static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attri
 		put_detail(agent, world->counters[selected].details[detail], detail, data);
 		return 0;
 	}
+}
+
+/*
+ * GeneralInfo of a device with an extended version, whose old one has the lower bytes. Written from byte 24 of the MAD
+ * on, as the structures of vendstat.c are: 8 reserved bytes, hardware (32), firmware (36), extended version.
+ */
+static uint16_t respond_vendor(const struct agent *agent, uint16_t attribute, uint8_t mad[MAD_SIZE])
+{
+	const struct firmware *firmware = &agent->firmware;
+	uint8_t *version = mad + 24 + 8 + 32, *extended = version + 36;
+	char date[9];
+
+	if (attribute != 0x17 || !firmware->source)
+		return STATUS_UNSUPPORTED;
+	version[1] = (uint8_t)firmware->major;
+	version[2] = (uint8_t)firmware->minor;
+	version[3] = (uint8_t)firmware->sub_minor;
+	snprintf(date, sizeof(date), "%08u", firmware->built % 100000000);
+	put_be16(version + 10, (uint16_t)strtoul((char[]){ date[0], date[1], date[2], date[3], 0 }, NULL, 16));
+	put_be16(version + 8, (uint16_t)strtoul(date + 4, NULL, 16));
+	memcpy(version + 16, firmware->psid, 16);
+	put_be32(extended, firmware->major);
+	put_be32(extended + 4, firmware->minor);
+	put_be32(extended + 8, firmware->sub_minor);
+	return 0;
 }
 
 static void put_node_info(const struct node *node, const struct port *at, uint8_t *data)
@@ -384,6 +411,14 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 	node = world->built->ports[port].node;
 	agent = &world->agents[node];
 	*ret_agent = agent;
+	if (header.mgmt_class == CLASS_VENDOR_MLNX) {
+		agent->firmware_queries++;
+		if (agent->dead || agent->vendor_silent || !is_responsive(world, port, CLASS_PERFORMANCE))
+			return false;
+		mad[3] = METHOD_GET_RESPONSE;
+		put_be16(mad + 4, respond_vendor(agent, header.attribute, mad));
+		return true;
+	}
 	if (!smp && to->qp >= REDIRECT_QP && agent->redirect_closed)
 		return false;
 	if (!receive(agent, &header, smp, get_be64(mad + 24)) || !is_responsive(world, port, header.mgmt_class))

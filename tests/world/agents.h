@@ -8,6 +8,7 @@
 
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "fabric/firmware.h"
 #include "wire/mad.h"
 
 struct virtual;
@@ -31,6 +32,8 @@ struct agent {
 	uint8_t fec_mode;         /* PortInfoExtended.FECModeActive */
 	uint8_t vendor_fec_mode;  /* FECModeActive of Mellanox ExtendedPortInfo */
 	bool adaptive;            /* adaptive routing is on: AdaptiveRoutingInfo */
+	struct firmware firmware; /* of GeneralInfo; FIRMWARE_UNKNOWN: rejected */
+	bool vendor_silent;       /* does not respond to the vendor class */
 	uint8_t sm_state;         /* SMInfo.SMState of an SM at its first port; 0: as the virtual fabric has it */
 	uint16_t rejected_smp;    /* SMP attribute that it rejects */
 	uint16_t ignored_smp;     /* SMP attribute to which it does not respond, for port ignored_port */
@@ -45,7 +48,7 @@ struct agent {
 	uint64_t pm_key;          /* performance MADs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */
 	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, queries_dropped;
-	unsigned adaptive_queries;
+	unsigned adaptive_queries, firmware_queries;
 };
 
 /* Counters of a port that a test sets, in place of those of the virtual fabric's traffic. */
