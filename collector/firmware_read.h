@@ -4,8 +4,8 @@
  *
  * Each node is queried once after it was found, a tenth of the nodes per sweep. It is queried again when it may
  * have another firmware: after it was unresponsive or not in the fabric, when its counters were reset or its
- * performance agent has other capabilities; otherwise once in FIRMWARE_READ_SWEEPS sweeps. Queries are sent once. A node
- * that rejects them, or does not respond to three of them, is queried once in FIRMWARE_READ_TURNS of those turns.
+ * performance agent has other capabilities; otherwise once in FIRMWARE_READ_SWEEPS sweeps. Queries are sent once. A
+ * node that rejects them, or does not respond to three of them, is queried once in FIRMWARE_READ_TURNS of those turns.
  */
 #ifndef IBWIRE_COLLECTOR_FIRMWARE_READ_H
 #define IBWIRE_COLLECTOR_FIRMWARE_READ_H

@@ -239,16 +239,17 @@ void smp_read_port(const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DAT
 
 bool smp_hides_fdr10(const struct node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE])
 {
+	enum { BULL = VENDOR_BULL };
 	static const struct {
 		uint32_t vendor_id; /* 0: any */
 		uint16_t first, last;
 	} devices[] = {
 		{ 0, 0xc738, 0xc73b }, { 0, 0xc839, 0xc839 }, { 0, 0xcb20, 0xcb20 }, { 0, 0xcf08, 0xcf09 },
 		{ 0, 0xd2f0, 0xd2f0 }, { 0, 0x1003, 0x101b }, { 0, 0xa2d2, 0xa2d2 },
-		{ VENDOR_BULL, 0x1b02, 0x1b02 }, { VENDOR_BULL, 0x1b33, 0x1b33 }, { VENDOR_BULL, 0x1b40, 0x1b41 }, { VENDOR_BULL, 0x1b50, 0x1b50 },
-		{ VENDOR_BULL, 0x1b60, 0x1b61 }, { VENDOR_BULL, 0x1b73, 0x1b73 }, { VENDOR_BULL, 0x1b83, 0x1b83 }, { VENDOR_BULL, 0x1b93, 0x1b94 },
-		{ VENDOR_BULL, 0x1ba0, 0x1ba0 }, { VENDOR_BULL, 0x1bb4, 0x1bb5 }, { VENDOR_BULL, 0x1bc4, 0x1bc6 }, { VENDOR_BULL, 0x1bd0, 0x1bd5 },
-		{ VENDOR_BULL, 0x1bf0, 0x1bf0 },
+		{ BULL, 0x1b02, 0x1b02 }, { BULL, 0x1b33, 0x1b33 }, { BULL, 0x1b40, 0x1b41 }, { BULL, 0x1b50, 0x1b50 },
+		{ BULL, 0x1b60, 0x1b61 }, { BULL, 0x1b73, 0x1b73 }, { BULL, 0x1b83, 0x1b83 }, { BULL, 0x1b93, 0x1b94 },
+		{ BULL, 0x1ba0, 0x1ba0 }, { BULL, 0x1bb4, 0x1bb5 }, { BULL, 0x1bc4, 0x1bc6 }, { BULL, 0x1bd0, 0x1bd5 },
+		{ BULL, 0x1bf0, 0x1bf0 },
 	};
 
 	if (!smp_is_link_up(info) || info[INFO_SPEED_ACTIVE_ENABLED] >> 4 != SPEED_QDR ||
