@@ -39,6 +39,8 @@ static const struct command commands[] = {
 	  .run = coverage_run },
 	{ "report", "SUBJECT", "one-page report of a port, link, node or host",
 	  false, .run = report_run },
+	{ "import", "DIR|FILE", "cables, their temperatures and error rates from the files of ibdiagnet", false,
+	  .run = import_run },
 	{ "alert", "", "send open findings to Alertmanager", false, .run = alert_run },
 	{ "metrics", "", "serve metrics to Prometheus, a page to browsers, and JSON, over HTTP", false,
 	  .run = metrics_run },

@@ -46,7 +46,7 @@ int command_unknown(const char *name, struct error *err);
 
 /* The commands, each in a file or folder of its name. */
 command_function alert_run, balance_run, clear_run, collect_run, coverage_run, database_run, discover_run,
-		 doctor_run, errors_run, events_run, health_run, help_run, history_run, job_run, links_run,
+		 doctor_run, errors_run, events_run, health_run, help_run, history_run, import_run, job_run, links_run,
 		 metrics_run, names_run, nodes_run, ports_run, push_run, report_run, run_run, snapshot_run,
 		 sql_run, status_run, top_run, topology_run, what_if_run;
 

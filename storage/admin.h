@@ -17,7 +17,7 @@ struct error;
 /* Kinds of data; each may have its own retention. */
 enum data_kind {
 	DATA_RAW, DATA_SUMS, DATA_HOURS, DATA_ERRORS, DATA_READINGS, DATA_DETAILS, DATA_GAPS, DATA_SWEEPS, DATA_EVENTS,
-	DATA_FINDINGS, DATA_SNAPSHOTS, DATA_TOPOLOGY, DATA_OTHER, DATA_KIND_COUNT,
+	DATA_FINDINGS, DATA_SNAPSHOTS, DATA_TOPOLOGY, DATA_CABLES, DATA_OTHER, DATA_KIND_COUNT,
 };
 
 /* data_kind_key, data_kind_title - "raw", "samples". */

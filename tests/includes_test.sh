@@ -16,9 +16,9 @@ analysis  base/ fabric/ analysis/
 collector base/ fabric/ wire/ analysis/ collector/
 storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
-facts     base/ fabric/ analysis/ collector/events.h storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/result.h facts/
-pages     base/ fabric/ analysis/ collector/events.h storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/columns.h export/page.h export/result.h facts/ pages/
-tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/columns.h export/page.h export/result.h facts/ pages/ tui/
+facts     base/ fabric/ analysis/ collector/events.h storage/reader.h storage/cables.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/result.h facts/
+pages     base/ fabric/ analysis/ collector/events.h storage/reader.h storage/cables.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/columns.h export/page.h export/result.h facts/ pages/
+tui       base/ fabric/ analysis/ storage/reader.h storage/cables.h storage/findings.h storage/history.h storage/jobs.h storage/saved.h export/columns.h export/page.h export/result.h facts/ pages/ tui/
 local     base/ fabric/ local/
 cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ facts/ pages/ local/ cli/
 cli/top.c tui/tui.h

@@ -28,6 +28,8 @@ static bool is_anonymous(const char *table, const char *column)
 		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples", "finding.kind",
 		"finding_state.cause", "finding_state.advice", "finding_state.evidence", "acknowledgement.kind",
 		"route_version.ports", "firmware.psid", "snapshot_firmware.psid",
+		"cable.vendor", "cable.part", "cable.revision", "cable.length", "cable.type",
+		"cable.firmware", "cable_reading.rx_power", "cable_reading.tx_power", "cable_reading.tx_bias",
 	};
 	char name[96];
 

@@ -92,6 +92,15 @@ const struct catalog_table catalog_tables[] = {
 	    { "hosts", NULL, "'[]'" }, { "ports", NULL, "ports" } } },
 	{ "acknowledgement", DATA_FINDINGS, RANGE_ALL, NULL, 1, NULL, NULL,
 	  { GUID("node_guid"), { "person", NULL, "'(hidden)'" }, { "reason", NULL, "'(hidden)'" } } },
+	/* Small: all of them, in order of references. */
+	{ "import", DATA_CABLES, RANGE_ALL, NULL, 1, NULL, NULL,
+	  { { "source", NULL, "'import-' || id" }, { "digest", NULL, "id" } } },
+	{ "cable", DATA_CABLES, RANGE_ALL, NULL, 1, NULL, NULL,
+	  { GUID("node_guid"),
+	    { "serial", NULL, "'serial-' || (SELECT count(DISTINCT o.serial) FROM source.cable o WHERE o.serial <="
+	      " t.serial)" } } },
+	{ "cable_reading", DATA_CABLES, RANGE_ALL, NULL, 1, NULL, NULL, { GUID("node_guid") } },
+	{ "node_reading", DATA_CABLES, RANGE_ALL, NULL, 1, NULL, NULL, { GUID("node_guid") } },
 	{ "event", DATA_EVENTS, RANGE_SWEEPS, "sweep", 1, NULL, NULL,
 	  { GUID("node_guid"), GUID("peer_guid"), { "text", NULL, "hide_text(text)" } } },
 };
@@ -121,6 +130,7 @@ static const struct {
 	[DATA_FINDINGS] = { "findings", "findings" },
 	[DATA_SNAPSHOTS] = { "snapshots", "snapshots" },
 	[DATA_TOPOLOGY] = { "topology", "topology" },
+	[DATA_CABLES] = { "cables", "imported cables" },
 	[DATA_OTHER] = { "other", "names of codes, schema" },
 };
 

@@ -49,6 +49,7 @@ static const struct {
 	{ DATA_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
 	{ DATA_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
+	{ DATA_CABLES, "SELECT min(wall_us) FROM import", "SELECT max(wall_us) FROM import" },
 };
 
 /* The result of a query; 0 if it has none, or if the database has no such table. */

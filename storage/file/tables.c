@@ -628,7 +628,7 @@ static const char tables_wait_contradicted[] =
 	");\n";
 
 /* Tables that version 7 added, which follow those of version 6; NULL ends the list. */
-static const char *const tables_7[] = { tables_firmware, tables_wait_contradicted, NULL };
+static const char *const tables_7[] = { tables_firmware, tables_wait_contradicted, tables_cable, NULL };
 
 void tables_append_untyped(struct text *sql, int version)
 {

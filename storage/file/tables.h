@@ -60,6 +60,9 @@ size_t tables_statement_length(const char *at);
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
 void tables_append_snapshot(struct text *sql);
 
+/* The tables of imports (tables_cable.c), which version 7 added. */
+extern const char tables_cable[];
+
 /* The table of jobs, that of versions 2 to 5, and those of findings since version 3, without constraints of types. */
 extern const char tables_job[], tables_job_5[], tables_finding[];
 
