@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* import.c - `ibwire import`: cables, counters and temperatures from the files of ibdiagnet */
+#include <stdlib.h>
+
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -72,6 +74,28 @@ static int print(const struct ibdiagnet *bundle, const struct cables_imported *i
 	return output_end(result, 0, err);
 }
 
+/* The firmware of nodes is stored beside, as it is where it is read in-band. */
+static int import_firmware(struct saved_writer *writer, const struct ibdiagnet *bundle, int64_t wall_us,
+			   struct error *err)
+{
+	struct node_firmware *list = calloc(bundle->node_count + 1, sizeof(*list));
+	struct saved_firmware_counts counts = { 0 };
+	size_t count = 0;
+	int code;
+
+	if (!list)
+		return err_nomem(err);
+	for (size_t i = 0; i < bundle->node_count; i++) {
+		if (!bundle->nodes[i].firmware.source)
+			continue;
+		list[count] = (struct node_firmware){ bundle->nodes[i].guid, bundle->nodes[i].firmware };
+		list[count++].firmware.at_us = wall_us;
+	}
+	code = count ? saved_import_firmware(writer, list, count, &counts, err) : 0;
+	free(list);
+	return code;
+}
+
 static int import(struct ibdiagnet *bundle, const char *source, int64_t wall_us, const struct options *options,
 		  struct error *err)
 {
@@ -84,6 +108,8 @@ static int import(struct ibdiagnet *bundle, const char *source, int64_t wall_us,
 		code = saved_writer_open(path, &writer, err);
 	if (code == 0)
 		code = cables_import(writer, bundle, source, wall_us, options->now_us, &imported, err);
+	if (code == 0 && !imported.known)
+		code = import_firmware(writer, bundle, wall_us, err);
 	saved_writer_close(writer);
 	if (code < 0)
 		return code;

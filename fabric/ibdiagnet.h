@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "fabric/firmware.h"
 
 struct error;
 
@@ -68,8 +69,7 @@ struct ibdiagnet_node {
 	uint64_t guid;
 	bool listed;        /* in the section NODES */
 	double temperature_c; /* of the device; NAN: unknown */
-	char firmware[40];  /* "28.39.1002"; "": unknown */
-	char psid[24];
+	struct firmware firmware; /* without a time */
 };
 
 struct ibdiagnet_count {

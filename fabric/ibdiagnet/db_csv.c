@@ -18,6 +18,7 @@ enum field {
 	NODE_GUID, PORT_GUID, PORT, SERIAL, VENDOR, PART, REVISION, LENGTH, LENGTH_COPPER, LENGTH_SINGLE, TYPE,
 	CABLE_FIRMWARE, TEMPERATURE, SYMBOLS, SYMBOLS_EXT, RECOVERIES, RECOVERIES_EXT, DOWNED, DOWNED_EXT, RECEIVE,
 	RECEIVE_EXT, CAGE, PLANE, MAJOR, MINOR, SUB_MINOR, MAJOR_EXT, MINOR_EXT, SUB_MINOR_EXT, PSID,
+	YEAR, MONTH, DAY,
 	FIELDS,
 };
 
@@ -35,7 +36,8 @@ static const char *const names[FIELDS][3] = {
 	[CAGE] = { "Cage" }, [PLANE] = { "Plane" },
 	[MAJOR] = { "FWInfo_Major" }, [MINOR] = { "FWInfo_Minor" }, [SUB_MINOR] = { "FWInfo_SubMinor" },
 	[MAJOR_EXT] = { "FWInfo_Extended_Major" }, [MINOR_EXT] = { "FWInfo_Extended_Minor" },
-	[SUB_MINOR_EXT] = { "FWInfo_Extended_SubMinor" }, [PSID] = { "FWInfo_PSID" },
+	[SUB_MINOR_EXT] = { "FWInfo_Extended_SubMinor" }, [PSID] = { "FWInfo_PSID" }, [YEAR] = { "FWInfo_Year" },
+	[MONTH] = { "FWInfo_Month" }, [DAY] = { "FWInfo_Day" },
 };
 
 enum { LANES = 8 };
@@ -248,7 +250,27 @@ static int put_port(struct ibdiagnet_file *file, struct state *state, uint64_t g
 	return 0;
 }
 
-static void put_firmware(struct state *state, struct ibdiagnet_node *node)
+/* 0x2022, 0x08 and 0x25 are a year, a month and a day: digits, not a number. */
+static uint32_t built(struct state *state)
+{
+	uint64_t parts[3];
+	uint32_t date = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		char digits[24];
+
+		if (!ibdiagnet_number(value(state, (enum field)(YEAR + i)), &parts[i]))
+			return 0;
+		snprintf(digits, sizeof(digits), "%llx", (unsigned long long)parts[i]);
+		parts[i] = strtoull(digits, NULL, 10);
+		if (parts[i] > (i ? 99 : 9999))
+			return 0;
+		date = date * (i ? 100 : 1) + (uint32_t)parts[i];
+	}
+	return date;
+}
+
+static void put_firmware(struct state *state, struct firmware *firmware)
 {
 	static const enum field fields[2][3] = { { MAJOR_EXT, MINOR_EXT, SUB_MINOR_EXT },
 						 { MAJOR, MINOR, SUB_MINOR } };
@@ -256,17 +278,18 @@ static void put_firmware(struct state *state, struct ibdiagnet_node *node)
 	uint64_t parts[3];
 
 	/* The version of three small fields is cut where the extended one is known. */
-	for (size_t i = 0; i < 2 && !*node->firmware; i++) {
+	for (size_t i = 0; i < 2 && !firmware->source; i++) {
 		bool known = true;
 
 		for (size_t j = 0; j < 3; j++)
-			known &= ibdiagnet_number(value(state, fields[i][j]), &parts[j]) && parts[j] < 1000000;
+			known &= ibdiagnet_number(value(state, fields[i][j]), &parts[j]) && parts[j] <= UINT32_MAX;
 		if (known && (parts[0] || parts[1] || parts[2]))
-			snprintf(node->firmware, sizeof(node->firmware), "%u.%u.%04u", (unsigned)parts[0],
-				 (unsigned)parts[1], (unsigned)parts[2]);
+			*firmware = (struct firmware){ .major = (uint32_t)parts[0], .minor = (uint32_t)parts[1],
+						       .sub_minor = (uint32_t)parts[2], .built = built(state),
+						       .source = FIRMWARE_IMPORTED };
 	}
-	if (!ibdiagnet_is_unknown(psid))
-		text_sanitise(psid, strlen(psid), node->psid, sizeof(node->psid));
+	if (firmware->source && !ibdiagnet_is_unknown(psid))
+		firmware_set_psid(firmware, psid, strlen(psid));
 }
 
 static int put_row(struct ibdiagnet_file *file, struct state *state, char *line, struct error *err)
@@ -289,7 +312,7 @@ static int put_row(struct ibdiagnet_file *file, struct state *state, char *line,
 	else if (section == IBDIAGNET_SENSORS)
 		node->temperature_c = ibdiagnet_temperature(value(state, TEMPERATURE));
 	else
-		put_firmware(state, node);
+		put_firmware(state, &node->firmware);
 	file->bundle->counts[section].rows++;
 	return 0;
 }
