@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* nodes.c - `ibwire nodes`: one row per node */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/balance.h"
 #include "base/clock.h"
@@ -59,6 +60,17 @@ static int show(const struct options *options, const struct columns *shown, cons
 	return code;
 }
 
+/* Columns of firmware that is not known of any node are not in tables. */
+static void hide_firmware(const struct fabric *fabric, struct columns *shown)
+{
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].firmware.source)
+			return;
+	for (size_t i = 0; i < shown->count; i++)
+		if (!strcmp(shown->list[i].key, "firmware") || !strcmp(shown->list[i].key, "psid"))
+			shown->list[i].flags |= COLUMN_NO_TABLE;
+}
+
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const char *columns = NULL, *sort = NULL;
@@ -82,6 +94,8 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 		columns_done(&shown);
 		return code;
 	}
+	if (!columns)
+		hide_firmware(moment.fabric, &shown);
 	code = moment_find_findings(&moment, err);
 	if (code == 0)
 		code = locked_load(moment.reader, moment.snapshot->sweep.wall_us, &locked, err);

@@ -258,6 +258,8 @@ static void on_caps(void *ctx, const struct request *request, const struct respo
 		return;
 	/* New firmware, or a rejection by mistake: rejected attributes are queried again. */
 	node_memory_set_caps(node, caps);
+	node->firmware_due = true;
+	node->firmware_failures = 0;
 	memset(node->timed_out_queries, 0, sizeof(node->timed_out_queries));
 }
 

@@ -260,6 +260,41 @@ static double number_device(const void *row)
 	return node_of(row)->device_id;
 }
 
+static void fill_firmware(struct result *result, size_t at, const void *row)
+{
+	char version[FIRMWARE_TEXT_SIZE];
+
+	result_text(result, at, firmware_format(&node_of(row)->firmware, version));
+}
+
+static void fill_psid(struct result *result, size_t at, const void *row)
+{
+	const struct firmware *firmware = &node_of(row)->firmware;
+
+	result_text(result, at, *firmware->psid ? firmware->psid : NULL);
+}
+
+static void fill_firmware_built(struct result *result, size_t at, const void *row)
+{
+	uint32_t built = node_of(row)->firmware.built;
+	char date[24];
+
+	snprintf(date, sizeof(date), "%04u-%02u-%02u", built / 10000, built / 100 % 100, built % 100);
+	result_text(result, at, built ? date : NULL);
+}
+
+static void fill_firmware_source(struct result *result, size_t at, const void *row)
+{
+	result_text(result, at, firmware_source_name((enum firmware_source)node_of(row)->firmware.source));
+}
+
+static double number_firmware_changed(const void *row)
+{
+	int64_t changed_us = node_of(row)->firmware.changed_us;
+
+	return changed_us ? (double)changed_us : NAN;
+}
+
 static void fill_description(struct result *result, size_t at, const void *row)
 {
 	const struct node *node = node_of(row);
@@ -317,6 +352,16 @@ const struct column node_columns[] = {
 	  .fill = fill_errors, .help = "errors of all ports in the window" },
 	{ .key = "model", .title = "MODEL", .kind = COLUMN_TEXT, .priority = 3, .fill = fill_model,
 	  .help = "product name, or vendor and device ID" },
+	{ .key = "firmware", .title = "FIRMWARE", .kind = COLUMN_TEXT, .priority = 4, .fill = fill_firmware,
+	  .help = "firmware version, as read with collect --firmware or imported" },
+	{ .key = "psid", .title = "PSID", .kind = COLUMN_TEXT, .priority = 5, .fill = fill_psid,
+	  .help = "PSID: configuration of the board that the firmware is made for" },
+	{ .key = "firmware_built", .title = "BUILT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_firmware_built, .help = "date of the firmware" },
+	{ .key = "firmware_source", .title = "SOURCE", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
+	  .fill = fill_firmware_source, .help = "origin of the version: read or imported" },
+	{ .key = "firmware_changed", .title = "UPDATED", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE,
+	  .number = number_firmware_changed, .help = "time since when another version is replaced" },
 	{ .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE, .fill = fill_unsigned,
 	  .which = VENDOR_ID, .help = "vendor ID" },
 	{ .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE,

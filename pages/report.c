@@ -37,7 +37,8 @@ static const char *subject_name(const struct report *report)
 /* --- sections --- */
 
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
-       ABOUT_REMOVED, ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
+       ABOUT_FIRMWARE, ABOUT_PSID, ABOUT_REMOVED, ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_FIRMWARE,
+       ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_NODE] = { .key = "subject", .title = "subject", .kind = COLUMN_TEXT },
@@ -49,6 +50,8 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
 	/* Shown in tables only if set. */
+	[ABOUT_FIRMWARE] = { .key = "firmware", .title = "firmware", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[ABOUT_PSID] = { .key = "psid", .title = "PSID", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[ABOUT_REMOVED] = { .key = "removed_hcas", .title = "removed HCAs", .kind = COLUMN_TEXT,
 			    .flags = COLUMN_NO_TABLE },
 	[ABOUT_DEPARTED] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME,
@@ -56,6 +59,8 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER] = { .key = "peer", .title = "peer", .kind = COLUMN_TEXT },
 	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  peer GUID", .kind = COLUMN_GUID },
+	[ABOUT_PEER_FIRMWARE] = { .key = "peer_firmware", .title = "  peer firmware", .kind = COLUMN_TEXT,
+				  .flags = COLUMN_NO_TABLE },
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
 };
 
@@ -78,6 +83,28 @@ static void put_about_peer(const struct report *report, struct result *result)
 		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
 }
 
+/* The node at the other end of a link, as of the report; FABRIC_NONE: none, or that of a link of the past. */
+static uint32_t peer_node(const struct report *report)
+{
+	return report->of_node || report->port_count < 2 || report->past[0].guid ? FABRIC_NONE :
+	       report->moment->fabric->ports[report->ports[1]].node;
+}
+
+/* The firmware of the subject, if all HCAs of a host have the same one; FIRMWARE_UNKNOWN: others, or not known. */
+static struct firmware firmware_of(const struct report *report)
+{
+	const struct fabric *fabric = report->moment->fabric;
+	const struct firmware *first = &fabric->nodes[report->node].firmware;
+
+	for (size_t i = 0; *report->host && i < report->port_count; i++) {
+		const struct firmware *one = &fabric->nodes[fabric->ports[report->ports[i]].node].firmware;
+
+		if (!one->source || !firmware_same(one, first))
+			return (struct firmware){ 0 };
+	}
+	return *first;
+}
+
 /* Have all HCAs of a host the same vendor, device and revision? */
 static bool is_one_product(const struct report *report)
 {
@@ -98,7 +125,8 @@ static void put_about(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
 	const struct node *node = &report->moment->fabric->nodes[report->node];
-	char model[DEVICE_MODEL_SIZE];
+	char model[DEVICE_MODEL_SIZE], version[FIRMWARE_TEXT_SIZE];
+	const struct firmware firmware = firmware_of(report);
 
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, subject_name(report));
@@ -116,6 +144,13 @@ static void put_about(struct result *result, const void *ctx)
 		result_unsigned(result, ABOUT_DEVICE, node->device_id);
 		result_unsigned(result, ABOUT_REVISION, node->revision);
 	}
+	if (firmware.source) {
+		result_text(result, ABOUT_FIRMWARE, firmware_format(&firmware, version));
+		result_text(result, ABOUT_PSID, *firmware.psid ? firmware.psid : NULL);
+	}
+	if (peer_node(report) != FABRIC_NONE)
+		result_text(result, ABOUT_PEER_FIRMWARE,
+			    firmware_format(&report->moment->fabric->nodes[peer_node(report)].firmware, version));
 	if (*text_chars(&report->removed_hcas))
 		result_text(result, ABOUT_REMOVED, text_chars(&report->removed_hcas));
 	put_about_peer(report, result);
@@ -133,6 +168,10 @@ static void add_about(struct report *report, struct page *page)
 	memcpy(columns, about_columns, sizeof(about_columns));
 	if (report->departed_us)
 		columns[ABOUT_DEPARTED].flags = 0;
+	if (firmware_of(report).source)
+		columns[ABOUT_FIRMWARE].flags = columns[ABOUT_PSID].flags = 0;
+	if (peer_node(report) != FABRIC_NONE && report->moment->fabric->nodes[peer_node(report)].firmware.source)
+		columns[ABOUT_PEER_FIRMWARE].flags = 0;
 	if (*text_chars(&report->removed_hcas))
 		columns[ABOUT_REMOVED].flags = 0;
 	if (!report->of_node && report->past[0].guid)

@@ -64,10 +64,24 @@ static bool is_master(const struct subject_facts *facts, const struct node *node
 	return found && sweep->sm.known && sweep->sm.guid;
 }
 
+/* "28.39.1002  PSID MT_0000000838  since 2026-11-29 10:00:00 UTC; imported" */
+static const char *firmware_text(const struct node *node, struct page *page)
+{
+	const struct firmware *firmware = &node->firmware;
+	char version[FIRMWARE_TEXT_SIZE], since[WHEN_SIZE];
+
+	firmware_format(firmware, version);
+	if (firmware->changed_us)
+		when_format_local(firmware->changed_us, since);
+	return page_print(page, "%s%s%s%s%s%s", version, *firmware->psid ? "  PSID " : "", firmware->psid,
+			  firmware->changed_us ? "  updated " : "", firmware->changed_us ? since : "",
+			  firmware->source == FIRMWARE_IMPORTED ? "  imported" : "");
+}
+
 static void add_identity(const struct subject_facts *facts, uint32_t index, struct page *page)
 {
 	const struct node *node = &fabric_of(facts)->nodes[index];
-	struct page_field *fields = page_alloc(page, 3, sizeof(*fields));
+	struct page_field *fields = page_alloc(page, 4, sizeof(*fields));
 	char model[DEVICE_MODEL_SIZE];
 	size_t count = 2;
 
@@ -85,6 +99,8 @@ static void add_identity(const struct subject_facts *facts, uint32_t index, stru
 				    device_model(node, model), node->vendor_id, node->device_id, node->revision,
 				    node->port_count, node->port_count == 1 ? "" : "s"),
 	};
+	if (node->firmware.source)
+		fields[count++] = (struct page_field){ .name = "firmware", .value = firmware_text(node, page) };
 	if (is_master(facts, node))
 		fields[count++] = (struct page_field){
 			.name = "SM", .state = PAGE_GOOD,
