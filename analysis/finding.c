@@ -279,6 +279,16 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"findings of their own and are not counted.",
 		.advice = "recable as described, or correct the plan; `ibwire topology check` lists all "
 			"differences, and with --html as sheets to print for each rack" },
+	[FINDING_FIRMWARE_MIXED] = { .name = "firmware-mixed",
+		.means = "nodes of one kind have different firmware versions",
+		.limits = "two versions at nodes with the same type, DeviceID and PSID: info",
+		.reason = "Firmware is released for a PSID: boards of different PSIDs, such as those of an OEM, need "
+			"not have the same version and are not compared, nor are nodes whose version or PSID is "
+			"not known. One finding names the nodes that differ from the most frequent version, and of "
+			"equally frequent ones from the newest. While an update of many nodes is under way, it says "
+			"since when.",
+		.advice = "finish the update, or install one version on all nodes of the kind; `ibwire nodes` lists "
+			"the versions" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

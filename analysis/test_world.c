@@ -129,7 +129,8 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 	bool is_switch = from->type == NODE_SWITCH;
 	struct node node = { .guid = from->guid, .system_guid = is_switch ? from->guid : from->guid & ~UINT64_C(15),
 			     .type = from->type, .vendor_id = 0x2c9, .device_id = is_switch ? 0xd2f2 : 4129,
-			     .port_count = from->ports, .lid = (uint16_t)(is_switch ? at + 1 : 0) };
+			     .port_count = from->ports, .lid = (uint16_t)(is_switch ? at + 1 : 0),
+			     .firmware = from->firmware };
 
 	snprintf(node.desc, sizeof(node.desc), "%s", from->name);
 	if (fabric_add_node(fabric, &node, NULL) < 0)

@@ -31,6 +31,7 @@ struct world_node {
 	uint8_t type, ports;
 	bool dead, silent, locked;
 	bool refuses; /* its performance agent responds with an error */
+	struct firmware firmware;
 	bool hung; /* it does not respond to discovery either; its links are up */
 };
 

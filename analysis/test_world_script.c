@@ -84,6 +84,26 @@ static bool run_node(struct world *world, const char *word, const char *name)
 	return false;
 }
 
+/* "firmware h3 1002 MT_1": of all HCAs of a host, of all nodes whose names begin with "spine", ... */
+static void set_firmware(struct world *world, const char *name, const char *version, const char *psid)
+{
+	for (uint32_t i = 0; i < world->node_count; i++) {
+		struct world_node *node = &world->nodes[i];
+		struct firmware now = { .source = FIRMWARE_READ, .major = 28, .minor = 39,
+					.sub_minor = (uint32_t)atoi(version), .at_us = world->now_us + WORLD_WALL_US };
+		size_t len = strlen(name);
+
+		if (strncmp(node->name, name, len) || (node->name[len] >= '0' && node->name[len] <= '9' &&
+						       name[len - 1] >= '0' && name[len - 1] <= '9'))
+			continue;
+		firmware_set_psid(&now, psid, strlen(psid));
+		if (node->firmware.source)
+			now.changed_us = now.at_us;
+		node->firmware = now;
+	}
+	world->changed = true;
+}
+
 /* Commands of a port. */
 static bool run_port(struct world *world, const char *word, char args[4][40])
 {
@@ -175,6 +195,8 @@ static void run_one(struct world *world, const char *command)
 			world->sm_guid = strtoull(args[0], NULL, 0);
 	} else if (!strcmp(word, "masters")) {
 		world->sm_masters = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "firmware")) {
+		set_firmware(world, args[0], args[1], args[2]);
 	} else if (!strcmp(word, "log")) {
 		world->log_bytes = atoll(args[0]);
 	} else if (!strcmp(word, "left-out")) {

@@ -50,6 +50,7 @@ void health_settings_default(struct health_settings *ret)
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
 	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic, &health_cabling,
+	&health_firmware,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -118,6 +119,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_TRAFFIC_FELL:
 	case FINDING_NODES_LEFT_OUT:
 	case FINDING_PLAN_DIFFERS:
+	case FINDING_FIRMWARE_MIXED:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

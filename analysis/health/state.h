@@ -271,7 +271,8 @@ extern const struct health_rule health_resets;     /* counters that were reset *
 extern const struct health_rule health_fabric;     /* SM, M_Keys, topology, routes, database */
 extern const struct health_rule health_traffic;    /* traffic that falls */
 extern const struct health_rule health_cabling;    /* differences from the cabling plan */
-enum { HEALTH_RULES = 12 };
+extern const struct health_rule health_firmware;   /* nodes of one kind with different versions */
+enum { HEALTH_RULES = 13 };
 
 struct health {
 	struct health_settings settings;
