@@ -37,7 +37,7 @@ static const struct command commands[] = {
 	{ "coverage", "[SUBJECT ...]",
 	  "burn-in: which links carried load and were clean, host pairs for the rest, acceptance page", false,
 	  .run = coverage_run },
-	{ "report", "SUBJECT", "one-page report of a port, link, node or host",
+	{ "report", "SUBJECT", "one-page report of a port, link, node, host, or cable by its serial number",
 	  false, .run = report_run },
 	{ "import", "DIR|FILE", "cables, their temperatures and error rates from the files of ibdiagnet", false,
 	  .run = import_run },

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -14,6 +15,7 @@
 #include "fabric/fabric.h"
 #include "facts/moment.h"
 #include "facts/selection.h"
+#include "pages/cable.h"
 
 static void add_links(const struct report *report, struct page *page)
 {
@@ -36,12 +38,34 @@ static void add_links(const struct report *report, struct page *page)
 	text_done(&host);
 }
 
+/* Is it a serial number, and neither a port nor a node? Then its page is written. Return: 1; 0: no; an error. */
+static int report_cable(struct moment *moment, const struct options *options, const char *html, struct error *err)
+{
+	const int64_t week_us = 7 * 24 * 3600 * US_PER_S;
+	struct cable_report *report = NULL;
+	struct page *page = NULL;
+	int64_t until_us = options->until_us ? options->until_us : options->at_us ? options->at_us : options->now_us;
+	int code = options->argc == 1 ? cable_report_load(moment, options->argv[0], NULL, 0,
+							  options->since_us ? options->since_us : until_us - week_us,
+							  until_us, &report, err) : 0;
+
+	if (code == 0 && report) {
+		code = cable_page(report, &page, err);
+		if (code == 0)
+			code = output_page(page, options, html, err);
+		code = code < 0 ? code : 1;
+	}
+	cable_report_destroy(report);
+	return code;
+}
+
 int report_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct report report = { 0 };
 	struct options options, now;
 	struct moment moment;
 	struct page *page = NULL;
+	struct error unknown = { 0 };
 	const char *html = NULL;
 	char *joined = NULL;
 	bool links = false;
@@ -51,12 +75,12 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 		{ 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 &options, err);
+				 &options, err), found;
 
 	if (code)
 		return code < 0 ? code : 0;
 	if (options.argc < 1 || options.argc > 2)
-		return options_usage_error(command, err, "requires exactly one port, node or host");
+		return options_usage_error(command, err, "requires exactly one port, node, host or serial number");
 	if (options.format == RESULT_CSV)
 		return options_usage_error(command, err, "--format must be table or json for a report");
 	if (links && !html)
@@ -69,13 +93,23 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 		return code;
 	code = selection_join(moment.fabric, options.argv, options.argc, &joined, err);
 	if (code == 0 && options.argc == 2 && !joined)
-		code = options_usage_error(command, err, "requires exactly one port, node or host");
-	if (code == 0)
+		code = options_usage_error(command, err, "requires exactly one port, node, host or serial number");
+	if (code == 0) {
 		code = report_find(&report, &moment, joined ? joined : options.argv[0],
 				   options.until_us ? options.until_us :
 				   options.at_us    ? options.at_us :
 						      options.now_us,
-				   options.since_us, err);
+				   options.since_us, &unknown);
+		found = code == ERR_USAGE ? report_cable(&moment, &options, html, err) : 0;
+		if (code < 0)
+			code = found ? found : err_set(err, code, "%s", unknown.text);
+	}
+	if (code > 0) {
+		report_done(&report);
+		free(joined);
+		moment_done(&moment);
+		return 0;
+	}
 	if (code == 0)
 		code = report_page(&report, html ? PAGE_HTML : options.page ? PAGE_TEXT : 0, &page, err);
 	if (code == 0 && links)

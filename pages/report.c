@@ -22,6 +22,7 @@
 #include "facts/finding_columns.h"
 #include "facts/moment.h"
 #include "facts/port_facts.h"
+#include "pages/cable.h"
 #include "pages/history.h"
 #include "storage/history.h"
 #include "storage/reader.h"
@@ -534,6 +535,7 @@ static void add_tables(struct report *report, struct page *page)
 
 	add_table(report, "findings", "Findings", &findings, put_findings, page);
 	add_sums(report, page);
+	cable_report_add(report->cables, page);
 	add_table(report, "events", "Events", &events, put_events, page);
 }
 
@@ -546,6 +548,10 @@ int report_page(struct report *report, unsigned plots, struct page **ret, struct
 		code = load_findings(report, err);
 	if (code == 0)
 		code = load_facts(report, err);
+	if (code == 0 && !report->of_node)
+		code = cable_report_load(report->moment, NULL, report->ports, report->port_count,
+					 report->until_us - report->window_us[REPORT_WINDOWS - 1], report->until_us,
+					 &report->cables, err);
 	if (code < 0)
 		return code;
 	page = page_create("InfiniBand report");

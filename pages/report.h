@@ -13,6 +13,7 @@
 #include "storage/history.h"
 #include "storage/reader.h"
 
+struct cable_report;
 struct error;
 struct moment;
 struct page;
@@ -38,6 +39,7 @@ struct report {
 	size_t finding_count;
 	struct subject_facts facts; /* of report_page() */
 	uint32_t lids[256];
+	struct cable_report *cables; /* of a link, as imported; NULL: none. Of report_page() */
 };
 
 /*

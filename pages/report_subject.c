@@ -20,6 +20,7 @@
 #include "fabric/shape.h"
 #include "facts/moment.h"
 #include "facts/selection.h"
+#include "pages/cable.h"
 #include "storage/reader.h"
 
 static int add_port(struct report *report, uint32_t port)
@@ -311,5 +312,6 @@ void report_done(struct report *report)
 	free(report->past);
 	free(report->findings);
 	text_done(&report->removed_hcas);
+	cable_report_destroy(report->cables);
 	health_rows_done(&report->rows);
 }

@@ -30,6 +30,9 @@ struct cables_imported {
 	size_t unresolved;   /* ports of the bundle whose node is unknown, which are not stored */
 };
 
+/* Degrees Celsius: a hotter transceiver is a finding. Source: docs/cables.md, "Temperatures". */
+#define CABLE_HOT_C 70.0
+
 /* Imports whose readings are stored; those of older ones are removed. */
 #define CABLES_READINGS_KEPT 400
 
