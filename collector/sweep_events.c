@@ -108,7 +108,7 @@ static void report_full_waits(struct sweep_events *state, struct events *events,
 		return;
 	state->full_waits_reported = true;
 	events_add(events, wall_us, EVENT_COUNTER_SATURATED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-		   "PortXmitWait is not available from HCAs: it has 32 bits there and is full after a second of "
+		   "PortXmitWait is not available from HCAs that count it with 32 bits: it is full after a second of "
 		   "stalls; stalls towards hosts are counted by their leaves");
 }
 

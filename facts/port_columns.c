@@ -140,6 +140,11 @@ static void fill_status(struct result *result, size_t at, const void *row)
 	cells_status(result, at, ((const struct port_facts *)row)->status);
 }
 
+static void fill_wait_rule(struct result *result, size_t at, const void *row)
+{
+	result_text(result, at, stall_rule_name(((const struct port_facts *)row)->stall_rule));
+}
+
 /* The place of a port's worst finding in the list, from 1 on; 0: none. */
 static uint32_t finding_of(const struct port_facts *facts)
 {
@@ -370,6 +375,8 @@ const struct column port_columns[] = {
 	  .help = "share of the time with data but no credits to send, estimated from PortXmitWait" },
 	{ .key = "xmit_wait_ticks_per_s", .title = "XmitWait/s", .narrow = "Wait/s", .kind = COLUMN_PER_S,
 	  MEMBER(wait_ticks_per_s), .help = "PortXmitWait ticks per second" },
+	{ .key = "xmit_wait_rule", .title = "Wait rule", .kind = COLUMN_TEXT, .fill = fill_wait_rule,
+	  .help = "tick of PortXmitWait: of the port or a lane as documented; assumed; contradicted; unknown" },
 	{ .key = "xmit_packets_per_s", .title = "TXpkt/s", .kind = COLUMN_PER_S,
 	  MEMBER(xmit_packets_per_s), .help = "sent packets per second" },
 	{ .key = "rcv_packets_per_s", .title = "RXpkt/s", .kind = COLUMN_PER_S,

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analysis/rate.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
@@ -119,6 +118,7 @@ static void set_rates(const struct snapshot *snapshot, const struct delta *sum, 
 		measure_exact(ret->rcv_bytes_per_s) / ret->rcv_packets_per_s.value : NAN;
 	ret->wait_ticks_per_s = rate_per_s(sum, COUNTER_XMIT_WAIT);
 	ret->stall_percent = stall_estimate(sum, &snapshot->fabric->nodes[port->node], port, caps);
+	ret->stall_rule = stall_rule_of(&snapshot->fabric->nodes[port->node], caps);
 }
 
 void port_facts_add(const struct port_facts *facts, struct measure *xmit, struct measure *rcv)

@@ -8,6 +8,7 @@
 
 #include "analysis/ber.h"
 #include "analysis/measure.h"
+#include "analysis/rate.h"
 #include "analysis/status.h"
 #include "fabric/counter.h"
 
@@ -63,6 +64,7 @@ struct port_facts {
 	struct measure xmit_percent, rcv_percent;
 	struct measure load, util;  /* of the busier direction, in bytes per second and percent */
 	struct measure stall_percent; /* XmitWait%, an estimate */
+	enum stall_rule stall_rule;   /* what it is computed by */
 	struct measure wait_ticks_per_s;
 	struct measure errors;        /* facts_errors() */
 	struct measure window_errors; /* the same, also where a caller replaces errors by another time span */

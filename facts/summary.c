@@ -89,6 +89,13 @@ int summary_end(struct fabric_summary *summary, const struct snapshot *snapshot,
 	}
 	for (unsigned state = 0; state <= PORT_ACTIVE; state++)
 		summary->links += summary->links_by_state[state];
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		enum summary_nodes class = summary_node_class(node);
+
+		if (class == SUMMARY_SWITCHES || class == SUMMARY_HCAS)
+			summary->stall_rules[stall_rule_of(node, snapshot->caps ? &snapshot->caps[i] : NULL)]++;
+	}
 	return 0;
 }
 

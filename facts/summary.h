@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analysis/measure.h"
+#include "analysis/rate.h"
 #include "analysis/status.h"
 #include "fabric/fabric.h"
 
@@ -43,6 +44,7 @@ struct fabric_summary {
 	uint32_t ports_without_peer;        /* with a link to a node that did not respond to discovery */
 	struct measure hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports with a link */
 	uint64_t injection_bits_per_s;      /* data rate of all HCA ports with an Active link, one direction */
+	uint32_t stall_rules[STALL_RULE_COUNT]; /* switches and HCAs by the length of a tick of PortXmitWait */
 };
 
 void summary_begin(const struct fabric *fabric, struct fabric_summary *ret);

@@ -29,6 +29,7 @@ enum {
 	NODE_SPREAD, PLANNED, POLLED, RESPONDING, COVERAGE, UNFINISHED, NOT_READ, UNPLANNED, MIRRORED, UNSUPPORTED,
 	SILENT, SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, AGGREGATION, ROUTERS, LINKS, LINKS_UP,
 	LINKS_ARMED, LINKS_INIT, LINKS_DOWN, LINKS_DEGRADED, NO_PEER, FEC_UNKNOWN,
+	XMIT_WAIT, WAIT_DOCUMENTED, WAIT_ASSUMED, WAIT_CONTRADICTED, WAIT_UNKNOWN,
 	PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
 	TOPOLOGY, DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
@@ -88,6 +89,14 @@ static const struct column status_columns[COLUMN_COUNT] = {
 		      .flags = COLUMN_IF_SHOWN },
 	[FEC_UNKNOWN] = { .key = "ports_fec_unknown", .title = "  FEC unknown", .kind = COLUMN_INTEGER,
 			  .flags = COLUMN_IF_SHOWN },
+	[XMIT_WAIT] = { .title = "  XmitWait", .kind = COLUMN_TEXT },
+	[WAIT_DOCUMENTED] = { .key = "xmit_wait_documented", .kind = COLUMN_INTEGER },
+	[WAIT_ASSUMED] = { .key = "xmit_wait_assumed", .kind = COLUMN_INTEGER,
+			   IF_FABRIC(summary.stall_rules[STALL_ASSUMED]) },
+	[WAIT_CONTRADICTED] = { .key = "xmit_wait_contradicted", .kind = COLUMN_INTEGER,
+				IF_FABRIC(summary.stall_rules[STALL_CONTRADICTED]) },
+	[WAIT_UNKNOWN] = { .key = "xmit_wait_unknown", .kind = COLUMN_INTEGER,
+			   IF_FABRIC(summary.stall_rules[STALL_UNKNOWN]) },
 	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER,
 			 IF_FABRIC(summary.ports_down) },
 	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT },
@@ -441,6 +450,31 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 		     "(--security-keys); ibwire ports state:unidentified");
 }
 
+/* "percent of 12 devices with a documented tick, 256 HCAs with an assumed one (estimate); only ticks of 2 devices" */
+static void fill_xmit_wait(struct result *result, const struct fabric_summary *summary)
+{
+	const uint32_t *rules = summary->stall_rules;
+	uint32_t documented = rules[STALL_PER_PORT] + rules[STALL_PER_LANE], assumed = rules[STALL_ASSUMED];
+	struct text text = { 0 };
+
+	result_integer(result, WAIT_DOCUMENTED, documented);
+	if (documented)
+		text_appendf(&text, "percent of %" PRIu32 " device%s with a documented tick", documented,
+			     text_plural(documented));
+	if (assumed)
+		text_appendf(&text, "%s%" PRIu32 " HCA%s with an assumed tick (estimate)",
+			     documented ? ", " : "percent of ", assumed, text_plural(assumed));
+	if (rules[STALL_CONTRADICTED])
+		text_appendf(&text, "%sticks of %" PRIu32 " HCA%s whose counters contradict it", text.len ? "; " : "",
+			     rules[STALL_CONTRADICTED], text_plural(rules[STALL_CONTRADICTED]));
+	if (rules[STALL_UNKNOWN])
+		text_appendf(&text, "%sticks of %" PRIu32 " device%s without a known one", text.len ? "; " : "",
+			     rules[STALL_UNKNOWN], text_plural(rules[STALL_UNKNOWN]));
+	result_show(result, XMIT_WAIT, result_chars(result, &text),
+		    rules[STALL_CONTRADICTED] ? STYLE_WARNING : STYLE_PLAIN);
+	text_done(&text);
+}
+
 static void fill_db(struct result *result, const struct status *status)
 {
 	result_text(result, DB, status->path);
@@ -475,6 +509,7 @@ static void fill(struct result *result, const void *ctx)
 	}
 	if (status->moment.fabric) {
 		fill_fabric(result, &status->summary, status->moment.shape);
+		fill_xmit_wait(result, &status->summary);
 		fill_warning(result, FEC_UNKNOWN, "FEC layout unknown on ", status->fec_unknown,
 			     " ports: no FEC counters of them are shown");
 		fill_ports(result, status);

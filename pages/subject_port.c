@@ -17,7 +17,7 @@
 #include "facts/order.h"
 #include "pages/subject.h"
 
-enum { FIELDS_MOST = 6 };
+enum { FIELDS_MOST = 7 };
 
 struct fields {
 	struct page_field *list;
@@ -104,6 +104,20 @@ static void add_group(const struct subject_facts *facts, uint32_t index, struct 
 									      "reading the forwarding table ...");
 }
 
+/* How far the percentage of an HCA can be trusted; that of a switch is documented. */
+static void add_wait_rule(const struct subject_facts *facts, uint32_t index, struct fields *fields)
+{
+	const struct snapshot *snapshot = facts->scope.snapshot;
+	uint32_t node = snapshot->fabric->ports[index].node;
+	enum stall_rule rule = stall_rule_of(&snapshot->fabric->nodes[node],
+					     snapshot->caps ? &snapshot->caps[node] : NULL);
+
+	if (rule == STALL_ASSUMED)
+		add_field(fields, "XmitWait", "percent are an estimate: the tick of HCAs is assumed to be that of switches");
+	if (rule == STALL_CONTRADICTED)
+		add_field(fields, "XmitWait", "only ticks: the counters of this HCA contradict the assumed tick");
+}
+
 void subject_add_port_place(const struct subject_facts *facts, uint32_t index, struct page *page)
 {
 	const struct fabric *fabric = facts->scope.snapshot->fabric;
@@ -122,6 +136,7 @@ void subject_add_port_place(const struct subject_facts *facts, uint32_t index, s
 	field = add_field(&fields, "of", page_print(page, "%s, %s", facts->scope.order->names[port->node],
 						    node_type_name(node->type)));
 	field->id = node->guid;
+	add_wait_rule(facts, index, &fields);
 	if (facts->scope.shape && strstr(shape_port_name(facts->scope.shape, index, name, sizeof(name)), " (cage "))
 		field->note = page_print(page, "%s", name);
 	page_add(page, &(struct page_section){ .kind = PAGE_FIELDS, .in = PAGE_TEXT | PAGE_HTML,

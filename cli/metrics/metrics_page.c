@@ -367,7 +367,7 @@ int metrics_fill_ports(struct reader *reader, const struct snapshot *snapshot, s
 	return summary_end(&page->summary, snapshot, reader, err);
 }
 
-/* A port that is down keeps its tick, for what it counted before. */
+/* A port that is down keeps its tick, for what it counted before; not if it was never of that length. */
 static void fill_ticks(const struct snapshot *snapshot, struct metrics_page *page)
 {
 	for (uint32_t i = 0; snapshot->caps && i < snapshot->fabric->port_count; i++) {
@@ -376,6 +376,8 @@ static void fill_ticks(const struct snapshot *snapshot, struct metrics_page *pag
 
 		if (!isnan(tick_s))
 			page->counters[i].tick_s = tick_s;
+		else if (snapshot->caps[port->node].wait_contradicted)
+			page->counters[i].tick_s = 0;
 	}
 }
 

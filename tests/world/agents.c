@@ -48,8 +48,11 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 	const struct counter_field *fields;
 	size_t count;
 
-	if (!world->counters)
+	if (!world->counters) {
 		virtual_read_port(world, port, at_us, traffic);
+		if (agent->wait_factor > 0)
+			traffic[COUNTER_XMIT_WAIT] = (uint64_t)((double)traffic[COUNTER_XMIT_WAIT] * agent->wait_factor);
+	}
 	fields = counter_fields(&count);
 	for (size_t i = 0; i < count; i++)
 		if (fields[i].attribute == attribute &&
@@ -94,7 +97,7 @@ static uint16_t rejection(struct agent *agent, uint16_t attribute)
 
 static void put_caps(const struct agent *agent, bool of_switch, uint8_t *data)
 {
-	static const struct pma_caps usual[] = { { .cap_mask = 0x5a00 },
+	static const struct pma_caps usual[] = { { .cap_mask = 0x5a00, .cap_mask2 = PMA_CAP2_EXTENDED_ERRORS },
 						 { .cap_mask = 0x5300, .cap_mask2 = PMA_CAP2_EXTENDED_ERRORS } };
 	const struct pma_caps *caps = agent->caps.known ? &agent->caps : &usual[of_switch];
 
@@ -103,8 +106,8 @@ static void put_caps(const struct agent *agent, bool of_switch, uint8_t *data)
 }
 
 /*
- * Switches as Quantum: 64-bit error counters, PortXmitWait in units of 8 bytes. HCAs have 32-bit error
- * counters and no PortSamplesControl. Nodes have the detail counters that a test sets. Return: the MAD's status.
+ * 64-bit error counters, and PortXmitWait in units of 8 bytes: switches as Quantum, HCAs as published of ConnectX-7.
+ * Nodes have the detail counters that a test sets. Return: the MAD's status.
  */
 static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attribute, int64_t at_us, uint8_t *data)
 {
@@ -122,8 +125,8 @@ static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attri
 		put_caps(agent, of_switch, data);
 		return 0;
 	case PMA_PORT_SAMPLES_CONTROL:
-		data[2] = 7;
-		return of_switch || agent->caps.known ? 0 : STATUS_UNSUPPORTED;
+		data[2] = agent->tick ? agent->tick : 7;
+		return 0;
 	case PMA_PORT_COUNTERS:
 	case PMA_PORT_COUNTERS_EXTENDED:
 		if (selected == FABRIC_NONE)

@@ -24,6 +24,8 @@ struct agent {
 	bool no_counters;         /* rejects every performance query */
 	bool no_caps;             /* rejects ClassPortInfo */
 	bool tick_rejected;       /* rejects PortSamplesControl */
+	uint8_t tick;             /* PortSamplesControl.Tick; 0: 7 */
+	double wait_factor;       /* its PortXmitWait counts so many times as fast as its Tick says; 0: once */
 	bool no_port_select;      /* its responses have PortSelect 0 */
 	bool errors_narrow;       /* its 64-bit error counters are always 0 */
 	bool sm_silent;           /* does not respond to SMInfo */
