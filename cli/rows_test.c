@@ -184,8 +184,8 @@ TEST(ports_have_every_promised_key)
 		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
 		"cage", "state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
 		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
-		"stall_percent", "xmit_wait_ticks_per_s", "xmit_wait_rule", "window_s", "errors", "errors_unknown", "status",
-		"age_s",
+		"stall_percent", "xmit_wait_ticks_per_s", "xmit_wait_rule", "window_s", "errors", "errors_unknown",
+		"status", "age_s",
 		"counters", "symbol_ber", "symbol_ber_below", "ber_at_least",
 	};
 	json_t *rows = run_json("ports");

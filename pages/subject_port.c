@@ -113,7 +113,7 @@ static void add_wait_rule(const struct subject_facts *facts, uint32_t index, str
 					     snapshot->caps ? &snapshot->caps[node] : NULL);
 
 	if (rule == STALL_ASSUMED)
-		add_field(fields, "XmitWait", "percent are an estimate: the tick of HCAs is assumed to be that of switches");
+		add_field(fields, "XmitWait", "the percentage is an estimate: the tick of HCAs is assumed");
 	if (rule == STALL_CONTRADICTED)
 		add_field(fields, "XmitWait", "only ticks: the counters of this HCA contradict the assumed tick");
 }

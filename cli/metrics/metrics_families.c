@@ -318,7 +318,7 @@ static const struct metrics_family families[] = {
 	GAUGE("port_reading_timestamp_seconds", METRICS_PORT, port_time, NULL,
 	      "Time of the newest reading of the port"),
 	FAMILY(METRICS_COUNTER, "port_xmit_wait_seconds", METRICS_PORT, port_wait, NULL,
-	       "Time with data to send and no credits, estimated from PortXmitWait where the device's tick is known or assumed"),
+	       "Time with data to send and no credits, estimated from PortXmitWait where the tick is known or assumed"),
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "Bytes sent (PortXmitData times 4)"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "Bytes received (PortRcvData times 4)"),
 	METRICS_COUNTERS(COUNT)

@@ -51,7 +51,8 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 	if (!world->counters) {
 		virtual_read_port(world, port, at_us, traffic);
 		if (agent->wait_factor > 0)
-			traffic[COUNTER_XMIT_WAIT] = (uint64_t)((double)traffic[COUNTER_XMIT_WAIT] * agent->wait_factor);
+			traffic[COUNTER_XMIT_WAIT] =
+				(uint64_t)((double)traffic[COUNTER_XMIT_WAIT] * agent->wait_factor);
 	}
 	fields = counter_fields(&count);
 	for (size_t i = 0; i < count; i++)

@@ -296,7 +296,8 @@ static void check_past(void)
 static void check_findings(const char *findings)
 {
 	assert_true(strstr(findings, " congestion leaf-u02-r0/8 "));
-	assert_true(strstr(findings, " link-degraded leaf-u02-r0/3 ") && strstr(findings, " symbol-errors leaf-u01-r0/9 "));
+	assert_true(strstr(findings, " link-degraded leaf-u02-r0/3 "));
+	assert_true(strstr(findings, " symbol-errors leaf-u01-r0/9 "));
 	for (const char *line = findings; *line; line = strchr(line, '\n') + 1) {
 		int length = (int)strcspn(line, "\n");
 
@@ -320,9 +321,9 @@ TEST_WITH(a_day_with_right_and_wrong_ticks, test_folder_make, test_folder_remove
 		found += life.hcas[i].contradicted != 0;
 		assert_true(life.hcas[i].contradicted || !life.hcas[i].proven);
 	}
-	print_message("%" PRIu64 " sweeps, %" PRIu64 " windows of right devices, %" PRIu64 " with a stall; %u wrong devices, "
-		      "%u with proof, %u found; %zu moments\n", life.sweeps, life.windows, life.right, wrong, proven,
-		      found, life.moment_count);
+	print_message("%" PRIu64 " sweeps, %" PRIu64 " windows of right devices, %" PRIu64 " with a stall; %u wrong "
+		      "devices, %u with proof, %u found; %zu moments\n", life.sweeps, life.windows, life.right,
+		      wrong, proven, found, life.moment_count);
 	assert_true(proven >= 5);
 	assert_true(life.windows > 20000);
 	assert_true(life.right == life.windows);
