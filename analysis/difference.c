@@ -13,7 +13,7 @@ const char *counted_key(size_t place)
 		return counter_info((enum counter)place)->key;
 	attribute = (place - COUNTER_COUNT) / DETAIL_MAX;
 	number = (place - COUNTER_COUNT) % DETAIL_MAX;
-	if (attribute >= DETAIL_ATTRIBUTE_COUNT || number >= detail_count((enum detail_attribute)attribute))
+	if (attribute >= DETAIL_SELDOM || number >= detail_count((enum detail_attribute)attribute))
 		return NULL;
 	return detail_info((enum detail_attribute)attribute, (unsigned)number)->key;
 }
@@ -63,7 +63,7 @@ void difference_between(const struct full_reading *before, const struct full_rea
 		return;
 	ret->elapsed_us = after->reading.at_us + offset_us - before->reading.at_us;
 	fill_counters(before, after, ret);
-	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+	for (int attribute = 0; attribute < DETAIL_SELDOM; attribute++)
 		fill_details(before, after, attribute, ret);
 }
 

@@ -21,11 +21,11 @@
 struct full_reading {
 	enum sample_status status; /* except for SAMPLE_OK nothing is present */
 	struct reading reading;
-	struct detail_reading details[DETAIL_ATTRIBUTE_COUNT];
+	struct detail_reading details[DETAIL_SELDOM];
 };
 
-/* Indexes of all counters: enum counter first, then DETAIL_MAX for each attribute. */
-#define COUNTED_COUNT (COUNTER_COUNT + DETAIL_ATTRIBUTE_COUNT * DETAIL_MAX)
+/* Indexes of all counters: enum counter first, then DETAIL_MAX for each attribute of a snapshot. */
+#define COUNTED_COUNT (COUNTER_COUNT + DETAIL_SELDOM * DETAIL_MAX)
 #define COUNTED_DETAIL(attribute, number) (COUNTER_COUNT + (attribute) * DETAIL_MAX + (number))
 
 /* counted_key - key of a counter; NULL: no counter has this index. */

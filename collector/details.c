@@ -33,7 +33,7 @@
 #define GIVEN_UP_TURNS 60
 
 /* Index of node_entry.timed_out_queries for the tick. */
-#define TIMED_OUT_TICK DETAIL_ATTRIBUTE_COUNT
+#define TIMED_OUT_TICK DETAIL_SAMPLES_CONTROL
 
 void details_done(struct details *details)
 {
@@ -102,10 +102,34 @@ static bool is_abandoned(const struct details *details, const struct node_entry 
 	return node->timed_out_queries[which] >= TIMED_OUT_MAX && !is_retry_turn(details);
 }
 
-static void refuse(struct node_entry *node, uint8_t bit)
+static void refuse(struct node_entry *node, uint32_t bit)
 {
 	node->caps.missing |= bit;
 	node->caps_stored = false;
+}
+
+/* Store what a response contains of an attribute. */
+static enum answer_status add_reading(struct details *details, const struct request *request,
+				      const struct response *response, enum detail_attribute attribute)
+{
+	const struct port_entry *port = node_memory_port(details->memory, request->tag);
+	struct detail_entry *entries = array_grow(details->entries, details->entry_count, &details->entry_capacity,
+						  sizeof(*entries)), *entry;
+	enum answer_status status;
+
+	if (!entries) {
+		details->code = err_nomem(details->err);
+		return ANSWER_BAD;
+	}
+	details->entries = entries;
+	entry = &entries[details->entry_count];
+	status = pma_read_detail(response->mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
+				 &entry->reading);
+	entry->port = request->tag;
+	entry->reading.at_us = response->at_us;
+	if (status == ANSWER_OK && entry->reading.present)
+		details->entry_count++;
+	return status;
 }
 
 static void on_detail(void *ctx, const struct request *request, const struct response *response)
@@ -115,8 +139,8 @@ static void on_detail(void *ctx, const struct request *request, const struct res
 	struct node_entry *node = node_memory_node(details->memory, which->node);
 	const struct port_entry *port = node_memory_port(details->memory, request->tag);
 	enum detail_attribute attribute = pma_detail_attribute(request->attribute);
-	struct detail_entry *entries, *entry;
-	enum answer_status status;
+	enum detail_attribute seldom = (enum detail_attribute)port->details_seldom;
+	enum answer_status status = ANSWER_OK;
 
 	count_timed_out(node, attribute, response->result);
 	/* The other ports of a large switch are not queried in this turn. */
@@ -124,22 +148,12 @@ static void on_detail(void *ctx, const struct request *request, const struct res
 		engine_drop_node(details->engine, request->node);
 	if (response->result != REQUEST_ANSWERED)
 		return;
-	entries = array_grow(details->entries, details->entry_count, &details->entry_capacity, sizeof(*entries));
-	if (!entries) {
-		details->code = err_nomem(details->err);
-		return;
-	}
-	details->entries = entries;
-	entry = &entries[details->entry_count];
-	status = pma_read_detail(response->mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
-				 &entry->reading);
+	if (attribute < DETAIL_SELDOM)
+		status = add_reading(details, request, response, attribute);
+	if (status == ANSWER_OK && seldom < DETAIL_ATTRIBUTE_COUNT && detail_wire(seldom) == attribute)
+		status = add_reading(details, request, response, seldom);
 	if (status == ANSWER_UNSUPPORTED)
-		refuse(node, (uint8_t)(1u << attribute));
-	if (status != ANSWER_OK)
-		return;
-	entry->port = request->tag;
-	entry->reading.at_us = response->at_us;
-	details->entry_count++;
+		refuse(node, detail_missing_bit(attribute));
 }
 
 static uint32_t first_port_to_query(const struct details *details, uint32_t node_index)
@@ -157,29 +171,50 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 {
 	const struct port *which = &details->fabric->ports[port];
 	const struct node_entry *node = node_memory_node(details->memory, which->node);
+	enum detail_attribute wire = detail_wire(attribute);
 
-	if (!node->caps.known || node->caps.missing & 1u << attribute || is_abandoned(details, node, attribute))
+	if (!node->caps.known || node->caps.missing & detail_missing_bit(attribute) ||
+	    is_abandoned(details, node, wire))
 		return false;
-	if (node->timed_out_queries[attribute] >= TIMED_OUT_MAX && port != first_port_to_query(details, which->node))
+	if (node->timed_out_queries[wire] >= TIMED_OUT_MAX && port != first_port_to_query(details, which->node))
 		return false;
-	if (attribute == DETAIL_VL_XMIT_WAIT)
+	switch (attribute) {
+	case DETAIL_VL_XMIT_WAIT:
 		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
-	/* It counts events of the encoding of FDR10, FDR and later. */
-	return attribute != DETAIL_EXTENDED_SPEEDS || which->speed >= LINK_SPEED_FDR10;
+	case DETAIL_EXTENDED_SPEEDS: /* It counts events of the encoding of FDR10, FDR and later. */
+		return which->speed >= LINK_SPEED_FDR10;
+	case DETAIL_LANE_ERRORS:
+	case DETAIL_LANE_UNCORRECTED:
+		return which->speed >= LINK_SPEED_FDR10 &&
+		       node_memory_port(details->memory, port)->fec_layout == FEC_LAYOUT_LANES;
+	case DETAIL_VL_CONGESTION:
+		return details->fabric->nodes[which->node].type == NODE_SWITCH;
+	default:
+		return true;
+	}
 }
 
-static void query(struct details *details, uint32_t port, enum detail_attribute attribute)
+/* Forget what was queried in an earlier sweep. */
+static struct port_entry *port_of_sweep(struct details *details, uint32_t port)
 {
 	struct port_entry *memory = node_memory_port(details->memory, port);
-	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
 
 	if (memory->details_sweep != details->sweep) {
 		memory->details_sweep = details->sweep;
 		memory->details_read = 0;
+		memory->details_seldom = DETAIL_ATTRIBUTE_COUNT;
 	}
+	return memory;
+}
+
+static void query(struct details *details, uint32_t port, enum detail_attribute attribute)
+{
+	struct port_entry *memory = port_of_sweep(details, port);
+	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
+
 	if (memory->details_read & 1u << attribute)
 		return;
-	memory->details_read |= (uint8_t)(1u << attribute);
+	memory->details_read |= 1u << attribute;
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		memory->wait_sweep = details->sweep;
 	submit(details, &request);
@@ -325,10 +360,11 @@ static void query_caps(struct details *details, uint32_t port)
 	submit(details, &request);
 }
 
-static void query_attributes(struct details *details, uint32_t port)
+/* @except: not this one; DETAIL_ATTRIBUTE_COUNT: all */
+static void query_attributes(struct details *details, uint32_t port, enum detail_attribute except)
 {
-	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
-		if (!has_attribute(details, port, (enum detail_attribute)attribute))
+	for (int attribute = 0; attribute < DETAIL_SELDOM; attribute++) {
+		if (attribute == (int)except || !has_attribute(details, port, (enum detail_attribute)attribute))
 			continue;
 		if (attribute == DETAIL_EXTENDED_SPEEDS)
 			query_speeds(details, port);
@@ -337,12 +373,38 @@ static void query_attributes(struct details *details, uint32_t port)
 	}
 }
 
+/*
+ * One seldom attribute, another one in each turn. It takes the place of the explanation of errors or of discards,
+ * which are also read when their counter increases, so that turns stay as long as they were.
+ * Return: the attribute that is not queried; DETAIL_ATTRIBUTE_COUNT: none
+ */
+static enum detail_attribute query_seldom(struct details *details, uint32_t port)
+{
+	enum { SELDOM_COUNT = DETAIL_ATTRIBUTE_COUNT - DETAIL_SELDOM };
+	uint64_t turn = details->sweep / DETAILS_SWEEPS;
+	enum detail_attribute attribute = DETAIL_ATTRIBUTE_COUNT;
+	enum detail_attribute instead = turn & 1 ? DETAIL_RCV_ERRORS : DETAIL_XMIT_DISCARDS;
+	struct port_entry *memory = port_of_sweep(details, port);
+
+	/* Ports begin with different ones: a node's refusals are known after a few turns. */
+	for (uint64_t i = 0; i < SELDOM_COUNT && attribute == DETAIL_ATTRIBUTE_COUNT; i++) {
+		attribute = (enum detail_attribute)(DETAIL_SELDOM + (turn + port + i) % SELDOM_COUNT);
+		if (!has_attribute(details, port, attribute))
+			attribute = DETAIL_ATTRIBUTE_COUNT;
+	}
+	memory->details_seldom = (uint8_t)attribute;
+	if (attribute == DETAIL_ATTRIBUTE_COUNT || detail_wire(attribute) < DETAIL_SELDOM)
+		return DETAIL_ATTRIBUTE_COUNT;
+	query(details, port, detail_wire(attribute));
+	return node_memory_detail(memory, instead) && !is_retry_turn(details) ? instead : DETAIL_ATTRIBUTE_COUNT;
+}
+
 static void query_port(struct details *details, uint32_t port)
 {
 	if (node_memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
 	    port == first_port_to_query(details, details->fabric->ports[port].node))
 		query_caps(details, port);
-	query_attributes(details, port);
+	query_attributes(details, port, query_seldom(details, port));
 }
 
 int details_submit_turn(struct details *details, bool skip_hcas)
@@ -366,7 +428,7 @@ int details_all(struct details *details, const struct sweep_result *result)
 {
 	for (size_t i = 0; i < result->count; i++)
 		if (result->samples[i].reading)
-			query_attributes(details, result->samples[i].port);
+			query_attributes(details, result->samples[i].port, DETAIL_ATTRIBUTE_COUNT);
 	return details->code;
 }
 
@@ -414,7 +476,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 	for (i = 0; read && i < details->entry_count; i++) {
 		struct detail_entry *entry = &details->entries[i];
 		const struct port_entry *port = node_memory_port(details->memory, entry->port);
-		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
+		const struct detail_reading *last = node_memory_detail(port, entry->reading.attribute);
 		struct detail_sample *samples;
 
 		if (!read[fabric_port_agent(details->fabric, entry->port)])
@@ -462,6 +524,6 @@ uint64_t details_cost(const struct fabric *fabric, bool skip_hcas)
 	}
 	for (size_t i = 0; i < fabric->node_count; i++)
 		agents += !skip_hcas || fabric->nodes[i].type == NODE_SWITCH;
-	/* The attributes and PortInfoExtended of each port, ClassPortInfo of each node. */
-	return (ports * (DETAIL_ATTRIBUTE_COUNT + 1) + agents) / DETAILS_SWEEPS;
+	/* Of each port the attributes, one replaced by a seldom one, and PortInfoExtended; ClassPortInfo of each node. */
+	return (ports * (DETAIL_SELDOM + 1) + agents) / DETAILS_SWEEPS;
 }

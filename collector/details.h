@@ -4,10 +4,11 @@
  *
  * Each sweep queries the attributes of fabric/detail.h of a part of the ports, so that all ports
  * are queried within DETAILS_SWEEPS sweeps and every delta has a previous reading. A port whose
- * error or discard counter has increased is queried at once. With the first port of a node its
- * ClassPortInfo is read again, for firmware changes. Attributes that a node rejects are not queried
- * again, those that it never answers once in sixty turns. Queries are sent once: a lost one waits
- * for the next turn.
+ * error or discard counter has increased is queried at once. Of the seldom attributes (from DETAIL_SELDOM
+ * on) one is queried in each turn of a port, in place of the explanation of errors or of discards. With
+ * the first port of a node its ClassPortInfo is read again, for firmware changes. Attributes that a node
+ * rejects are not queried again, those that it never answers once in sixty turns. Queries are sent once:
+ * a lost one waits for the next turn.
  */
 #ifndef IBWIRE_COLLECTOR_DETAILS_H
 #define IBWIRE_COLLECTOR_DETAILS_H

@@ -283,13 +283,34 @@ bool node_memory_is_switch(const struct node_memory *memory, uint32_t node)
 	return memory->fabric->nodes[node].type == NODE_SWITCH;
 }
 
+/* A port keeps only the attributes that it supports: there are many ports. */
+static struct detail_reading *find_detail(const struct port_entry *port, enum detail_attribute attribute)
+{
+	for (unsigned i = 0; i < port->detail_count; i++)
+		if (port->details[i].attribute == attribute)
+			return &port->details[i];
+	return NULL;
+}
+
+const struct detail_reading *node_memory_detail(const struct port_entry *port, enum detail_attribute attribute)
+{
+	return find_detail(port, attribute);
+}
+
 int node_memory_set_detail(struct port_entry *port, const struct detail_reading *reading)
 {
-	if (!port->details)
-		port->details = calloc(DETAIL_ATTRIBUTE_COUNT, sizeof(*port->details));
-	if (!port->details)
-		return ERR_NOMEM;
-	port->details[reading->attribute] = *reading;
+	struct detail_reading *last = find_detail(port, (enum detail_attribute)reading->attribute), *details;
+
+	if (detail_is_state((enum detail_attribute)reading->attribute))
+		return 0;
+	if (!last) {
+		details = realloc(port->details, (port->detail_count + 1u) * sizeof(*details));
+		if (!details)
+			return ERR_NOMEM;
+		port->details = details;
+		last = &details[port->detail_count++];
+	}
+	*last = *reading;
 	return 0;
 }
 

@@ -38,11 +38,13 @@ struct port_entry {
 	bool has_rate[2];          /* there was an exact one */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
 	struct reading last;       /* last stored reading */
-	/* Last stored readings of detail counters (details.h), one per attribute; NULL: none. */
+	/* Last stored readings of detail counters (details.h), in no order: node_memory_detail() */
 	struct detail_reading *details;
-	uint64_t details_sweep; /* sweep in which details_read were queried */
+	uint64_t details_sweep; /* sweep of details_read and details_seldom */
 	uint64_t wait_sweep;   /* sweep in which PortVLXmitWait was queried, 0: never */
-	uint8_t details_read;  /* bits 1 << enum detail_attribute */
+	uint32_t details_read; /* queried: bits 1 << enum detail_attribute */
+	uint8_t detail_count;
+	uint8_t details_seldom; /* the seldom attribute that is read, DETAIL_ATTRIBUTE_COUNT: none */
 	uint8_t fec_layout;    /* enum fec_layout */
 	bool redirect_new;     /* redirected in this sweep */
 	struct mad_address redirect; /* node_memory_redirect(); LID 0: none */
@@ -60,7 +62,7 @@ struct node_entry {
 	bool unresponsive_reported;       /* as an event of this node */
 	bool lacks_port_select;           /* its responses have PortSelect 0 instead of the port */
 	bool lacks_port_select_reported;
-	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
+	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT]; /* detail and tick queries, consecutive */
 	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */
 	uint8_t smp_result;       /* enum smp_result, in this sweep */
@@ -171,6 +173,9 @@ void node_memory_set_caps(struct node_entry *node, struct pma_caps caps);
 
 /* counters_saturated - the counters of a reading that are at their maximum. */
 counter_set counters_saturated(const struct reading *reading);
+
+/* node_memory_detail - the last stored reading of an attribute; NULL: none. States (detail_is_state()) have none. */
+const struct detail_reading *node_memory_detail(const struct port_entry *port, enum detail_attribute attribute);
 
 /* node_memory_set_detail - store the last reading of an attribute. Return: 0 or ERR_NOMEM. */
 int node_memory_set_detail(struct port_entry *port, const struct detail_reading *reading);

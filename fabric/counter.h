@@ -98,7 +98,7 @@ struct pma_caps {
 	uint8_t resp_time;  /* RespTimeValue: 4.096 us * 2^n */
 	bool tick_known;    /* PortSamplesControl was read */
 	uint8_t tick;       /* PortSamplesControl.Tick: PortXmitWait counts (tick + 1) symbol times */
-	uint8_t missing;    /* unsupported attributes: 1 << enum detail_attribute, and the bits below */
+	uint32_t missing;   /* unsupported attributes: detail_missing_bit(), and the bits below */
 	bool wait_contradicted; /* readings contradict the length of a tick that is assumed (analysis/rate.h) */
 };
 

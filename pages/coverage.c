@@ -174,6 +174,7 @@ static int read_fec(struct coverage_report *report, struct error *err)
 {
 	const struct coverage *coverage = &report->coverage;
 	const struct detail_query query = { .at_us = coverage->until_us, .port = -1,
+					    .attributes = 1u << DETAIL_EXTENDED_SPEEDS,
 					    .window_us = coverage->until_us - coverage->since_us };
 
 	report->fec = calloc(report->moment->fabric->port_count + 1, sizeof(*report->fec));

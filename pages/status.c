@@ -546,7 +546,8 @@ static bool count_fec_unknown(void *ctx, const struct detail_row *row)
 
 int status_load(struct status *status, struct error *err)
 {
-	const struct detail_query details = { .at_us = status->at_us, .port = -1 };
+	const struct detail_query details = { .at_us = status->at_us, .port = -1,
+					      .attributes = 1u << DETAIL_EXTENDED_SPEEDS };
 	const struct {
 		const char *kind, *end;
 		struct event_state *ret;

@@ -205,6 +205,7 @@ struct detail_query {
 	int64_t window_us;  /* sum of the deltas read by sweeps in (at - window, at]; 0: that one sweep */
 	uint64_t node_guid; /* 0: every node */
 	int port;           /* of that node; -1: every port of it */
+	uint32_t attributes; /* bits 1 << enum detail_attribute; 0: all */
 };
 
 /* One attribute of slow counters of one port. */
@@ -220,8 +221,12 @@ struct detail_row {
 	struct detail_delta sum;
 };
 
-/* Sweeps before a time in the past that are searched for a reading, of a port that was read again later. */
+/*
+ * Sweeps before a time in the past that are searched for a reading, of a port that was read again later: with one
+ * node also for attributes that are seldom read.
+ */
 #define DETAIL_LOOK_BACK_SWEEPS 240
+#define DETAIL_LOOK_BACK_NODE_SWEEPS 1200
 
 /*
  * reader_details - slow counters at one time and over a window before it

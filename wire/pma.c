@@ -66,11 +66,25 @@ static const uint16_t detail_ids[DETAIL_ATTRIBUTE_COUNT] = {
 	[DETAIL_XMIT_DISCARDS] = PMA_PORT_XMIT_DISCARD_DETAILS,
 	[DETAIL_VL_XMIT_WAIT] = PMA_PORT_VL_XMIT_WAIT,
 	[DETAIL_EXTENDED_SPEEDS] = PMA_PORT_EXTENDED_SPEEDS,
+	[DETAIL_OP_RCV] = PMA_PORT_OP_RCV,
+	[DETAIL_FLOW_CTL] = PMA_PORT_FLOW_CTL,
+	[DETAIL_VL_OP_PACKETS] = PMA_PORT_VL_OP_PACKETS,
+	[DETAIL_VL_OP_DATA] = PMA_PORT_VL_OP_DATA,
+	[DETAIL_VL_FLOW_CTL_ERRORS] = PMA_PORT_VL_FLOW_CTL_ERRORS,
+	[DETAIL_VL_CONGESTION] = PMA_SW_PORT_VL_CONGESTION,
+	[DETAIL_RCV_CON_CTRL] = PMA_PORT_RCV_CON_CTRL,
+	[DETAIL_SL_RCV_FECN] = PMA_PORT_SL_RCV_FECN,
+	[DETAIL_SL_RCV_BECN] = PMA_PORT_SL_RCV_BECN,
+	[DETAIL_XMIT_CON_CTRL] = PMA_PORT_XMIT_CON_CTRL,
+	[DETAIL_VL_XMIT_TIME_CONG] = PMA_PORT_VL_XMIT_TIME_CONG,
+	[DETAIL_XMIT_DATA_SL] = PMA_PORT_XMIT_DATA_SL,
+	[DETAIL_RCV_DATA_SL] = PMA_PORT_RCV_DATA_SL,
+	[DETAIL_SAMPLES_CONTROL] = PMA_PORT_SAMPLES_CONTROL,
 };
 
 uint16_t pma_detail_attribute_id(enum detail_attribute attribute)
 {
-	return detail_ids[attribute];
+	return detail_ids[detail_wire(attribute)];
 }
 
 enum detail_attribute pma_detail_attribute(uint16_t attribute_id)
@@ -78,7 +92,7 @@ enum detail_attribute pma_detail_attribute(uint16_t attribute_id)
 	int attribute;
 
 	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-		if (detail_ids[attribute] == attribute_id)
+		if (pma_detail_attribute_id((enum detail_attribute)attribute) == attribute_id)
 			break;
 	return (enum detail_attribute)attribute;
 }

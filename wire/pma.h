@@ -45,13 +45,13 @@ enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_a
 /* pma_detail_attribute_id - attribute id of a detail attribute on the wire. */
 uint16_t pma_detail_attribute_id(enum detail_attribute attribute);
 
-/* pma_detail_attribute - the detail attribute of an id; DETAIL_ATTRIBUTE_COUNT: none */
+/* pma_detail_attribute - the detail_wire() attribute of an id; DETAIL_ATTRIBUTE_COUNT: none */
 enum detail_attribute pma_detail_attribute(uint16_t attribute_id);
 
 /*
  * pma_read_detail - decode a detail attribute
  * @port_select:  as above
- * @layout:       of DETAIL_EXTENDED_SPEEDS: from smp_read_fec_layout()
+ * @layout:       of DETAIL_EXTENDED_SPEEDS and lanes: from smp_read_fec_layout()
  * @ret:          filled on ANSWER_OK, except at_us; else untouched
  *
  * Return: ANSWER_OK, or an error.

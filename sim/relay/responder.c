@@ -61,11 +61,25 @@ int responder_init(struct responder *responder, const struct fabric *fabric, str
 	return responder->nodes ? 0 : err_nomem(err);
 }
 
+struct responder_detail *responder_details(struct responder_port *port)
+{
+	if (!port->detail)
+		port->detail = calloc(DETAIL_ATTRIBUTE_COUNT, sizeof(*port->detail));
+	return port->detail;
+}
+
+void responder_free_ports(struct responder_port *ports, unsigned port_count)
+{
+	for (unsigned i = 0; ports && i <= port_count; i++)
+		free(ports[i].detail);
+	free(ports);
+}
+
 void responder_done(struct responder *responder)
 {
 	for (size_t i = 0; responder->nodes && i < responder->fabric->node_count; i++) {
 		if (responder->nodes[i])
-			free(responder->nodes[i]->ports);
+			responder_free_ports(responder->nodes[i]->ports, responder->fabric->nodes[i].port_count);
 		free(responder->nodes[i]);
 	}
 	free(responder->nodes);
@@ -129,8 +143,13 @@ enum {
 	RS_CORRECTED_BLOCKS = 140, RS_UNCORRECTED_BLOCKS = 144, RS_CORRECTED_SYMBOLS = 148,
 };
 
-/* The other attributes have consecutive fields of 16 bits. Source: libibmad fields.c, IB_PC_RCV_*, IB_PC_XMT_*. */
-#define FIRST_FIELD 4
+/* The counters of an attribute of a port. */
+static const struct responder_detail *detail_of(const struct responder_port *port, enum detail_attribute attribute)
+{
+	static const struct responder_detail none;
+
+	return port->detail ? &port->detail[attribute] : &none;
+}
 
 static uint32_t smaller(uint64_t value, uint32_t max)
 {
@@ -155,9 +174,18 @@ static void put_corrected(const struct responder_detail *detail, unsigned total,
 		store_be32(at + 4 * lane, smaller(detail->value[DETAIL_FEC_CORRECTED_LANE_0 + lane], UINT32_MAX));
 }
 
+static void put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data)
+{
+	const struct responder_detail *detail = detail_of(port, attribute);
+
+	for (unsigned number = 0; number < detail_count(attribute); number++)
+		if (detail->set >> number & 1)
+			detail_put(attribute, number, detail->value[number], data);
+}
+
 static void put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data)
 {
-	const struct responder_detail *detail = &port->detail[DETAIL_EXTENDED_SPEEDS];
+	const struct responder_detail *detail = detail_of(port, DETAIL_EXTENDED_SPEEDS);
 	const uint64_t *value = detail->value;
 
 	memset(data + SYNC_HEADER_ERRORS, 0, PACKET_MAD_DATA_SIZE - SYNC_HEADER_ERRORS);
@@ -171,27 +199,21 @@ static void put_extended_speeds(const struct responder_port *port, enum fec_mode
 	} else if (mode == FEC_FIRECODE) {
 		put_corrected(detail, DETAIL_FEC_CORRECTED_BLOCKS, data + LANES_CORRECTED);
 		spread(value[DETAIL_FEC_UNCORRECTED_BLOCKS], data + LANES_UNCORRECTED);
+		if (detail_of(port, DETAIL_LANE_UNCORRECTED)->set)
+			memset(data + LANES_UNCORRECTED, 0, 4 * LANES);
+		put_detail(port, DETAIL_LANE_UNCORRECTED, data);
 	}
-}
-
-static void put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data)
-{
-	const struct responder_detail *detail = &port->detail[attribute];
-
-	for (unsigned number = 0; number < detail_count(attribute); number++)
-		if (detail->set >> number & 1)
-			store_be16(data + FIRST_FIELD + 2 * number,
-				   (uint16_t)smaller(detail->value[number], UINT16_MAX));
+	if (mode == FEC_NONE || mode == FEC_FIRECODE)
+		put_detail(port, DETAIL_LANE_ERRORS, data);
 }
 
 static void clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data)
 {
-	struct responder_detail *detail = &port->detail[attribute];
-
-	for (unsigned number = 0; number < DETAIL_MAX; number++)
+	for (unsigned number = 0; port->detail && number < DETAIL_MAX; number++)
 		/* The 64 select bits of PortExtendedSpeeds are not distinguished: any bit clears all. */
-		if (attribute == DETAIL_EXTENDED_SPEEDS ? load_be64(data + 8) != 0 : load_be16(data + 2) >> number & 1)
-			detail->value[number] = 0;
+		if (detail_wire(attribute) == DETAIL_EXTENDED_SPEEDS ? load_be64(data + 8) != 0 :
+		    !detail_is_state(attribute) && load_be16(data + 2) >> number & 1)
+			port->detail[attribute].value[number] = 0;
 }
 
 /* --- responses made here --- */
@@ -231,14 +253,52 @@ static void put_redirect(const struct responder *responder, uint32_t node, uint8
 	set_status(mad, STATUS_REDIRECT);
 }
 
-/* PortSamplesControl: no sampling in progress. Source: IBA Vol 1, 16.1.3.2 (IB_PSC_* in libibmad fields.c). */
-static void put_samples_control(const struct responder_node *config, uint8_t *data)
+/* Attribute of the wire, without those that have their bytes in it. */
+static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
 {
-	uint8_t port = data[PORT_SELECT];
+	static const uint16_t ids[DETAIL_ATTRIBUTE_COUNT] = {
+		[DETAIL_RCV_ERRORS] = PMA_RCV_ERROR_DETAILS, [DETAIL_XMIT_DISCARDS] = PMA_XMIT_DISCARD_DETAILS,
+		[DETAIL_VL_XMIT_WAIT] = PMA_VL_XMIT_WAIT, [DETAIL_EXTENDED_SPEEDS] = PMA_EXTENDED_SPEEDS,
+		[DETAIL_OP_RCV] = 0x17, [DETAIL_FLOW_CTL] = 0x18, [DETAIL_VL_OP_PACKETS] = 0x19,
+		[DETAIL_VL_OP_DATA] = 0x1a, [DETAIL_VL_FLOW_CTL_ERRORS] = 0x1b, [DETAIL_VL_CONGESTION] = 0x30,
+		[DETAIL_RCV_CON_CTRL] = 0x31, [DETAIL_SL_RCV_FECN] = 0x32, [DETAIL_SL_RCV_BECN] = 0x33,
+		[DETAIL_XMIT_CON_CTRL] = 0x34, [DETAIL_VL_XMIT_TIME_CONG] = 0x35, [DETAIL_XMIT_DATA_SL] = 0x36,
+		[DETAIL_RCV_DATA_SL] = 0x37,
+	};
+
+	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+		if (ids[i] == attribute && attribute) {
+			*ret = (enum detail_attribute)i;
+			return true;
+		}
+	return false;
+}
+
+/* PortSamplesControl: no sampling in progress. Source: IBA Vol 1, 16.1.3.2 (IB_PSC_* in libibmad fields.c). */
+static void put_samples_control(const struct responder_node *config, const struct responder_port *port, uint8_t *data)
+{
+	uint8_t number = data[PORT_SELECT];
 
 	memset(data, 0, PACKET_MAD_DATA_SIZE);
-	data[PORT_SELECT] = port;
+	data[PORT_SELECT] = number;
 	data[2] = (uint8_t)config->tick;
+	put_detail(port, DETAIL_SAMPLES_CONTROL, data);
+	put_detail(port, DETAIL_SAMPLES_SELECT, data);
+}
+
+/* Attributes of detail counters that ibsim lacks exist on a node where one of their counters is set. */
+static bool has_detail(const struct responder_node *config, unsigned port_count, enum detail_attribute attribute)
+{
+	for (unsigned port = 0; port <= port_count; port++)
+		if (detail_of(&config->ports[port], attribute)->set)
+			return true;
+	return false;
+}
+
+static void put_other_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data)
+{
+	memset(data + 2, 0, PACKET_MAD_DATA_SIZE - 2);
+	put_detail(port, attribute, data);
 }
 
 /* PortInfoExtended: CapMask bit 0 means that FECModeActive is valid. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
@@ -292,7 +352,9 @@ static void make_response(const struct responder *responder, uint32_t node, bool
 {
 	const struct responder_node *config = config_of(responder, node);
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+	unsigned port_count = responder->fabric->nodes[node].port_count;
 	uint8_t *data = mad + PACKET_MAD_DATA;
+	enum detail_attribute detail;
 
 	if (mad[MAD_CLASS] == CLASS_VENDOR_MLNX) {
 		make_vendor_response(responder, node, mad);
@@ -305,13 +367,15 @@ static void make_response(const struct responder *responder, uint32_t node, bool
 		put_redirect(responder, node, mad);
 	} else if (is_refused(config, attribute) || !config) {
 		set_status(mad, STATUS_NO_ATTRIBUTE);
+	} else if (data[PORT_SELECT] > port_count) {
+		set_status(mad, STATUS_BAD_FIELD);
 	} else if (attribute == PMA_SAMPLES_CONTROL && config->tick != UINT32_MAX) {
-		put_samples_control(config, data);
+		put_samples_control(config, &config->ports[data[PORT_SELECT]], data);
 	} else if (attribute == PMA_EXTENDED_SPEEDS && config->fec != FEC_UNKNOWN) {
-		if (data[PORT_SELECT] > responder->fabric->nodes[node].port_count)
-			set_status(mad, STATUS_BAD_FIELD);
-		else
-			put_extended_speeds(&config->ports[data[PORT_SELECT]], config->fec, data);
+		put_extended_speeds(&config->ports[data[PORT_SELECT]], config->fec, data);
+	} else if (attribute != PMA_EXTENDED_SPEEDS && is_detail(attribute, &detail) &&
+		   has_detail(config, port_count, detail)) {
+		put_other_detail(&config->ports[data[PORT_SELECT]], detail, data);
 	} else {
 		set_status(mad, STATUS_NO_ATTRIBUTE);
 	}
@@ -463,32 +527,16 @@ static void clear_set_values(struct responder_node *config, unsigned port_count,
 				config->ports[port].value[counter] = 0;
 }
 
-static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
-{
-	static const struct {
-		uint16_t id;
-		enum detail_attribute detail;
-	} ids[] = {
-		{ PMA_RCV_ERROR_DETAILS, DETAIL_RCV_ERRORS }, { PMA_XMIT_DISCARD_DETAILS, DETAIL_XMIT_DISCARDS },
-		{ PMA_VL_XMIT_WAIT, DETAIL_VL_XMIT_WAIT }, { PMA_EXTENDED_SPEEDS, DETAIL_EXTENDED_SPEEDS },
-	};
-
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		if (ids[i].id == attribute) {
-			*ret = ids[i].detail;
-			return true;
-		}
-	return false;
-}
-
 /* A Set of a detail attribute clears the values set here; ibsim clears its own. */
 static void clear_details(struct responder_node *config, unsigned port_count, uint16_t attribute, const uint8_t *data)
 {
 	enum detail_attribute detail;
 
 	for (unsigned port = 0; is_detail(attribute, &detail) && port <= port_count; port++)
-		if (data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS)
-			clear_detail(&config->ports[port], detail, data);
+		for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+			if (detail_wire((enum detail_attribute)i) == detail &&
+			    (data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS))
+				clear_detail(&config->ports[port], (enum detail_attribute)i, data);
 }
 
 /* Set the capability bits of PortInfoExtended. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */

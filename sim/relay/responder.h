@@ -40,7 +40,7 @@ struct responder_port {
 	double fraction[COUNTER_COUNT]; /* of one that is not counted yet */
 	int64_t counted_ns; /* time up to which they were added */
 	uint8_t width;   /* PortInfo.LinkWidthActive, enum link_width; 0: ibsim's */
-	struct responder_detail detail[DETAIL_ATTRIBUTE_COUNT];
+	struct responder_detail *detail; /* by enum detail_attribute; NULL: none was set */
 };
 
 struct responder_node {
@@ -63,6 +63,14 @@ struct responder {
 	const struct relay_map *map; /* borrowed: for the LIDs of redirects; NULL: not known */
 	int64_t now_ns; /* set by the caller before requests and settings: counters with a rate depend on it */
 };
+
+/*
+ * responder_details - the detail counters of a port, to set them. Return: NULL without memory.
+ */
+struct responder_detail *responder_details(struct responder_port *port);
+
+/* responder_free_ports - @ports: 0..@port_count, or NULL */
+void responder_free_ports(struct responder_port *ports, unsigned port_count);
 
 /* responder_count - add the increments of a port's counters up to now. */
 void responder_count(struct responder_port *port, int64_t now_ns);

@@ -121,7 +121,16 @@ static int set_redirect(const struct fabric *fabric, struct responder_node *conf
 	return code;
 }
 
-/* Set a counter by key; NULL: use ibsim's value. Return: whether the key is valid. */
+/* Is there a counter of this key? */
+static bool is_counter(const char *key)
+{
+	enum detail_attribute attribute;
+	unsigned number;
+
+	return counter_by_key(key) != COUNTER_COUNT || detail_by_key(key, &attribute, &number);
+}
+
+/* Set a counter by key; NULL: use ibsim's value. Return: false without memory. */
 static bool set_port_counter(struct responder_port *port, const char *key, const uint64_t *value)
 {
 	enum counter counter = counter_by_key(key);
@@ -134,7 +143,7 @@ static bool set_port_counter(struct responder_port *port, const char *key, const
 		port->set = value ? port->set | COUNTER_BIT(counter) : port->set & ~COUNTER_BIT(counter);
 		return true;
 	}
-	if (!detail_by_key(key, &attribute, &number))
+	if (!detail_by_key(key, &attribute, &number) || !responder_details(port))
 		return false;
 	detail = &port->detail[attribute];
 	detail->value[number] = value ? *value : 0;
@@ -162,10 +171,9 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 	enum counter counter = counter_by_key(pair->key);
 	double per_s = 0;
 	bool unset = !strcmp(pair->value, "ibsim"), rate = counter != COUNTER_COUNT && parse_rate(pair->value, &per_s);
-	struct responder_port scratch = { 0 };
 	uint64_t value = 0;
 
-	if (!set_port_counter(&scratch, pair->key, NULL))
+	if (!is_counter(pair->key))
 		return err_set(err, ERR_USAGE, "\"%s\" is not a setting of pma: see man ibwire-sim", pair->key);
 	if (!unset && !rate && parse_number(pair->key, pair->value, 0, UINT64_MAX, &value, err) < 0)
 		return ERR_USAGE;
@@ -182,7 +190,8 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 			at->per_s[counter] = per_s;
 		if (rate)
 			value = at->value[counter];
-		set_port_counter(at, pair->key, unset ? NULL : &value);
+		if (!set_port_counter(at, pair->key, unset ? NULL : &value))
+			return err_nomem(err);
 	}
 	return 0;
 }
@@ -260,6 +269,21 @@ static int set_pair(const struct responder *responder, uint32_t node, struct res
 	return set_counter(config, port_count, *port, pair, responder->now_ns, err);
 }
 
+/* Return: false without memory. */
+static bool copy_ports(struct responder_port *to, const struct responder_port *from, unsigned port_count)
+{
+	for (unsigned i = 0; i <= port_count; i++) {
+		to[i] = from[i];
+		to[i].detail = NULL;
+		if (!from[i].detail)
+			continue;
+		if (!responder_details(&to[i]))
+			return false;
+		memcpy(to[i].detail, from[i].detail, DETAIL_ATTRIBUTE_COUNT * sizeof(*to[i].detail));
+	}
+	return true;
+}
+
 static int configure_node(struct responder *responder, uint32_t node, const struct key_values *settings,
 			  struct error *err)
 {
@@ -275,7 +299,8 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 	if (old) {
 		*config = *old;
 		config->ports = ports;
-		memcpy(ports, old->ports, (port_count + 1u) * sizeof(*ports));
+		if (!copy_ports(ports, old->ports, port_count))
+			code = err_nomem(err);
 	}
 	for (size_t i = 1; i < settings->count && code == 0; i++) {
 		/* Lists are split in place, so each node gets a copy. */
@@ -286,12 +311,12 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 		free(value);
 	}
 	if (code < 0) {
-		free(ports);
+		responder_free_ports(ports, port_count);
 		free(config);
 		return code;
 	}
 	if (old)
-		free(old->ports);
+		responder_free_ports(old->ports, port_count);
 	free(old);
 	responder->nodes[node] = config;
 	return 0;

@@ -86,7 +86,7 @@ static void ibsim(struct fixture *fix, uint8_t *mad)
 	assert_int_equal(mad[MAD_METHOD] & METHOD_RESPONSE, 0);
 	assert_true(attribute == PMA_CLASS_PORT_INFO || attribute == PMA_COUNTERS ||
 		    attribute == PMA_COUNTERS_EXTENDED || attribute == PMA_RCV_ERROR_DETAILS ||
-		    attribute == PMA_XMIT_DISCARD_DETAILS || attribute == PMA_VL_XMIT_WAIT);
+		    attribute == PMA_XMIT_DISCARD_DETAILS || (attribute >= 0x17 && attribute <= PMA_VL_XMIT_WAIT));
 	if (attribute == PMA_COUNTERS) {
 		memcpy(data, fix->counters, 64);
 		data[1] = port;
@@ -370,7 +370,9 @@ static uint64_t any_value(uint64_t *random, uint32_t max)
 static struct detail_reading read_detail(struct fixture *fix, enum detail_attribute attribute, enum fec_layout layout)
 {
 	static const uint16_t ids[] = { PMA_RCV_ERROR_DETAILS, PMA_XMIT_DISCARD_DETAILS, PMA_VL_XMIT_WAIT,
-					PMA_EXTENDED_SPEEDS };
+					PMA_EXTENDED_SPEEDS, PMA_EXTENDED_SPEEDS, PMA_EXTENDED_SPEEDS, 0x17, 0x18, 0x19,
+					0x1a, 0x1b, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37,
+					PMA_SAMPLES_CONTROL, PMA_SAMPLES_CONTROL };
 	struct detail_reading reading;
 	uint8_t mad[PACKET_MAD_SIZE];
 
@@ -380,24 +382,30 @@ static struct detail_reading read_detail(struct fixture *fix, enum detail_attrib
 	return reading;
 }
 
+static bool by_lane(enum detail_attribute attribute)
+{
+	return attribute == DETAIL_LANE_ERRORS || attribute == DETAIL_LANE_UNCORRECTED;
+}
+
 /* All detail counters in both layouts have the configured values, limited to their maximum. */
-RESPONDER_TEST(detail_counters_have_their_configured_values, "fec=rs")
+RESPONDER_TEST(detail_counters_have_their_configured_values, "fec=rs tick=7")
 {
 	uint64_t random = 3, expected[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
 	enum detail_attribute attribute;
 	struct detail_reading reading;
 
-	for (unsigned turn = 0; turn < 50; turn++)
+	for (unsigned turn = 0; turn < 10; turn++)
 		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 			for (unsigned number = 0; number < detail_count(attribute); number++) {
 				uint32_t max = detail_max(attribute, number);
 				uint64_t value = any_value(&random, max);
 
 				expected[attribute][number] = value > max ? max : value;
-				configure(fix, "port=%d %s=%llu", PORT, detail_info(attribute, number)->key,
+				configure(fix, "fec=%s port=%d %s=%llu", by_lane(attribute) ? "firecode" : "rs", PORT,
+					  detail_info(attribute, number)->key,
 					  (unsigned long long)value);
 			}
-			reading = read_detail(fix, attribute, FEC_LAYOUT_RS);
+			reading = read_detail(fix, attribute, by_lane(attribute) ? FEC_LAYOUT_LANES : FEC_LAYOUT_RS);
 			for (unsigned number = 0; number < detail_count(attribute); number++) {
 				assert_true(reading.present >> number & 1);
 				assert_int_equal(reading.value[number], expected[attribute][number]);

@@ -125,7 +125,7 @@ const char tables_job[] =
 
 static void append_slow_columns(struct text *sql)
 {
-	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+	for (int attribute = 0; attribute < DETAIL_SELDOM; attribute++)
 		for (unsigned number = 0; number < detail_count((enum detail_attribute)attribute); number++) {
 			const struct detail_info *info = detail_info((enum detail_attribute)attribute, number);
 

@@ -125,15 +125,16 @@ struct gathering {
 	"(SELECT p.id AS id FROM port p JOIN node n ON n.id = p.node WHERE n.guid = ?3 AND (?4 < 0 OR p.number = ?4))"
 
 /* A few ports by a lookup in each sweep: a scan would read the rows of all others. */
+#define QUERY_ATTRIBUTES " AND (?5 = 0 OR ?5 >> d.attribute & 1)"
 static const char walk_all[] = "detail d JOIN sweep s ON s.id = d.sweep WHERE d.sweep > ?1 AND d.sweep <= ?2"
-			       " ORDER BY d.sweep";
+			       QUERY_ATTRIBUTES " ORDER BY d.sweep";
 static const char walk_some[] =
 	"sweep s CROSS JOIN " QUERY_PORTS " q CROSS JOIN detail d ON d.sweep = s.id AND d.port = q.id"
-	" WHERE s.id > ?1 AND s.id <= ?2 ORDER BY s.id";
+	" WHERE s.id > ?1 AND s.id <= ?2" QUERY_ATTRIBUTES " ORDER BY s.id";
 
 #define LAST \
 	"detail_last l CROSS JOIN detail d ON d.sweep = l.sweep AND d.port = l.port AND d.attribute = l.attribute" \
-	" JOIN sweep s ON s.id = d.sweep WHERE l.sweep <= ?1"
+	" JOIN sweep s ON s.id = d.sweep WHERE l.sweep <= ?1" QUERY_ATTRIBUTES
 static const char last_all[] = LAST;
 static const char last_some[] = LAST " AND l.port IN " QUERY_PORTS;
 
@@ -167,6 +168,7 @@ static int gather(struct gathering *gathering, const char *from, int64_t after, 
 		/* Without effect for all ports: the statement has no such parameters. */
 		db_bind_u64(scan.rows, 3, query->node_guid);
 		sqlite3_bind_int(scan.rows, 4, query->port);
+		sqlite3_bind_int64(scan.rows, 5, query->attributes);
 	}
 	while (!result && (result = detail_scan_next(&scan, &stored, err)) > 0) {
 		struct found *found = stored.port < gathering->port_count ? entry_of(gathering, &stored) : NULL;
@@ -189,7 +191,7 @@ static int gather(struct gathering *gathering, const char *from, int64_t after, 
 static int find_range(struct gathering *gathering, struct error *err)
 {
 	const struct detail_query *query = gathering->query;
-	int64_t newest = 0, ports = 0;
+	int64_t newest = 0, ports = 0, back = query->node_guid ? DETAIL_LOOK_BACK_NODE_SWEEPS : DETAIL_LOOK_BACK_SWEEPS;
 	struct stored_sweep sweep;
 	int result = reader_newest_id(gathering->reader, &newest, err);
 
@@ -206,8 +208,8 @@ static int find_range(struct gathering *gathering, struct error *err)
 	gathering->until = sweep.info.id;
 	gathering->from = gathering->after;
 	/* Older readings are found by detail_last, unless the port was read again since. */
-	if (gathering->until < newest && gathering->from > gathering->until - DETAIL_LOOK_BACK_SWEEPS)
-		gathering->from = gathering->until - DETAIL_LOOK_BACK_SWEEPS;
+	if (gathering->until < newest && gathering->from > gathering->until - back)
+		gathering->from = gathering->until - back;
 	gathering->index = calloc(gathering->port_count * DETAIL_ATTRIBUTE_COUNT, sizeof(*gathering->index));
 	return gathering->index ? 0 : err_nomem(err);
 }

@@ -2,7 +2,7 @@
 /*
  * saved_columns.h - order of the columns of table snapshot_port (tables_snapshot.c)
  *
- * From SAVED_FAST on: the fast counters in the catalogue's order, then the slow ones by attribute.
+ * From SAVED_FAST on: the fast counters in the catalogue's order, then the slow ones of snapshots by attribute.
  */
 #ifndef IBWIRE_STORAGE_SAVED_COLUMNS_H
 #define IBWIRE_STORAGE_SAVED_COLUMNS_H
@@ -20,7 +20,7 @@ static inline int saved_column_count(void)
 {
 	int attribute, count = SAVED_FAST + COUNTER_COUNT;
 
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+	for (attribute = 0; attribute < DETAIL_SELDOM; attribute++)
 		count += (int)detail_count((enum detail_attribute)attribute);
 	return count;
 }

@@ -161,7 +161,7 @@ static void read_slow(sqlite3_stmt *row, struct detail_reading *details)
 	int column = SAVED_FAST + COUNTER_COUNT;
 	uint64_t value;
 
-	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < DETAIL_SELDOM; i++) {
 		unsigned count = detail_count((enum detail_attribute)i);
 
 		details[i].attribute = (uint8_t)i;
@@ -310,7 +310,7 @@ static int link_ports(struct loading *loading, struct error *err)
 
 static int load(struct loading *loading, int64_t id, const struct name_map *names, struct error *err)
 {
-	const enum detail_attribute last = DETAIL_ATTRIBUTE_COUNT - 1;
+	const enum detail_attribute last = DETAIL_SELDOM - 1;
 	sqlite3 *db = loading->reader->db;
 	sqlite3_stmt *nodes = NULL;
 	struct text sql = { 0 };

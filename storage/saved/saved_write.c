@@ -276,7 +276,7 @@ struct saving {
 	struct saved_writer *writer;
 	const struct sweep *sweep;
 	int64_t id;
-	const struct detail_reading **details; /* DETAIL_ATTRIBUTE_COUNT for each sample, NULL: not read */
+	const struct detail_reading **details; /* DETAIL_SELDOM for each sample, NULL: not read */
 	sqlite3_stmt *insert;
 };
 
@@ -350,7 +350,7 @@ static void bind_slow(sqlite3_stmt *insert, const struct detail_reading *const *
 	int column = SAVED_FAST + COUNTER_COUNT + 1;
 	int64_t last_us = 0;
 
-	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < DETAIL_SELDOM; i++) {
 		const struct detail_reading *reading = details[i];
 
 		for (unsigned number = 0; number < detail_count((enum detail_attribute)i); number++, column++)
@@ -381,7 +381,7 @@ static int write_port(struct saving *saving, size_t index, struct error *err)
 	DB_BIND(insert, SAVED_WIDE + 1, 0, 0, 0); /* saturated, fec_layout */
 	if (sample->reading)
 		bind_fast(insert, sample->reading);
-	bind_slow(insert, saving->details + index * DETAIL_ATTRIBUTE_COUNT);
+	bind_slow(insert, saving->details + index * DETAIL_SELDOM);
 	return db_run(insert, err);
 }
 
@@ -412,7 +412,7 @@ static int sort_details(struct saving *saving, struct error *err)
 	const struct sweep *sweep = saving->sweep;
 	uint32_t *sample_of = calloc(sweep->fabric->port_count + 1, sizeof(*sample_of));
 
-	saving->details = calloc(sweep->sample_count * DETAIL_ATTRIBUTE_COUNT + 1, sizeof(struct detail_reading *));
+	saving->details = calloc(sweep->sample_count * DETAIL_SELDOM + 1, sizeof(struct detail_reading *));
 	if (!sample_of || !saving->details) {
 		free(sample_of);
 		return err_nomem(err);
@@ -423,8 +423,8 @@ static int sort_details(struct saving *saving, struct error *err)
 		const struct detail_sample *detail = &sweep->details[i];
 		uint32_t sample = sample_of[detail->port];
 
-		if (sample)
-			saving->details[(sample - 1) * DETAIL_ATTRIBUTE_COUNT + detail->reading->attribute] =
+		if (sample && detail->reading->attribute < DETAIL_SELDOM)
+			saving->details[(sample - 1) * DETAIL_SELDOM + detail->reading->attribute] =
 				detail->reading;
 	}
 	free(sample_of);

@@ -113,7 +113,8 @@ static void ask(struct reader *reader, const struct model *model, const struct d
 	struct checking checking = { .model = model, .expected = expect(model, after, id),
 				     .node_guid = query->node_guid, .port = query->node_guid ? query->port : -1 };
 	bool past = id < (int64_t)model->sweep_count;
-	int64_t from = past && after > id - DETAIL_LOOK_BACK_SWEEPS ? id - DETAIL_LOOK_BACK_SWEEPS : after;
+	int64_t back = query->node_guid ? DETAIL_LOOK_BACK_NODE_SWEEPS : DETAIL_LOOK_BACK_SWEEPS;
+	int64_t from = past && after > id - back ? id - back : after;
 	struct error err = { 0 };
 	size_t rows = 0;
 
@@ -126,6 +127,8 @@ static void ask(struct reader *reader, const struct model *model, const struct d
 		if (query->node_guid && query->node_guid != model->nodes[port->node].node.guid)
 			continue;
 		if (query->node_guid && query->port >= 0 && query->port != port->num)
+			continue;
+		if (query->attributes && !(query->attributes >> i % DETAIL_ATTRIBUTE_COUNT & 1))
 			continue;
 		/* The search goes back this far, or to the newest reading of the port. */
 		rows += expected->sweep && (expected->sweep > from || expected->last == expected->sweep);
@@ -147,6 +150,8 @@ void check_details(struct reader *reader, const struct model *model, int64_t at_
 	query.port = -1;
 	ask(reader, model, &query, after, id);
 	query.port = port->num;
+	ask(reader, model, &query, after, id);
+	query.attributes = 1u << DETAIL_VL_XMIT_WAIT | 1u << (id % DETAIL_ATTRIBUTE_COUNT);
 	ask(reader, model, &query, after, id);
 }
 

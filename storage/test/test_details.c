@@ -52,7 +52,7 @@ static void count(struct model *model, enum detail_attribute attribute, struct m
 		uint32_t step = model->calm ? calm_step(model, attribute, i) : random_step(model, max);
 
 		if (!model->calm && draw(model, 20) == 0)
-			detail->value[i] = draw(model, 2) ? 0 : (uint32_t)draw(model, 100); /* reset */
+			detail->value[i] = draw(model, 2) ? 0 : (uint32_t)draw(model, max < 99 ? max : 99); /* reset */
 		if (!model->calm && draw(model, 60) == 0)
 			detail->value[i] = max - (uint32_t)draw(model, 2);
 		if (!model->calm && draw(model, 60) == 0)
@@ -134,7 +134,10 @@ void model_sample_details(struct model *model)
 		if (!turn || model->index_of[port] == FABRIC_NONE || !model->ports[port].pollable)
 			continue;
 		for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-			if (model->calm || draw(model, 2))
+			/* Seldom ones take turns. */
+			if (attribute < DETAIL_SELDOM ? model->calm || draw(model, 2) :
+			    (port + model->sweep_count) % (DETAIL_ATTRIBUTE_COUNT - DETAIL_SELDOM) ==
+			    (size_t)attribute - DETAIL_SELDOM)
 				sample_detail(model, port, (enum detail_attribute)attribute);
 	}
 	keep_details(model);

@@ -159,7 +159,7 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 		caps->caps.resp_time = (uint8_t)sqlite3_column_int(rows, 4);
 		caps->caps.tick_known = sqlite3_column_type(rows, 5) != SQLITE_NULL;
 		caps->caps.tick = (uint8_t)sqlite3_column_int(rows, 5);
-		caps->caps.missing = (uint8_t)sqlite3_column_int(rows, 6);
+		caps->caps.missing = (uint32_t)sqlite3_column_int64(rows, 6);
 		caps->caps.wait_contradicted = sqlite3_column_int(rows, 7) != 0;
 		ret->caps_count++;
 	}

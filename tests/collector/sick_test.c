@@ -132,7 +132,8 @@ LAB_TEST(detail_counters_recover_after_rejections)
 {
 	lab->traffic = false;
 	lab_run_with(lab, lose_mads_for_hours, 3000 + 3600 + 122);
-	assert_in_range(lab_reads_of(lab, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
+	/* In each second turn a seldom attribute is read instead. */
+	assert_in_range(lab_reads_of(lab, DETAIL_XMIT_DISCARDS) - reads_before, LIVE_PORTS, 2 * LIVE_PORTS);
 	assert_true(lab_check_details(lab) > 0);
 }
 
@@ -140,12 +141,12 @@ LAB_TEST(detail_counters_recover_after_rejections)
 LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 {
 	lab->traffic = false;
-	lab->agents[LEAF].ignored = 0xff;
+	lab->agents[LEAF].ignored = UINT32_MAX;
 	lab->run.settings.interval_us = US_PER_S;
 	lab_run(lab, 400);
 	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
 		assert_int_equal(lab_port(lab, LEAF, 1)->details[i].reads, 0);
-	assert_true(lab->agents[LEAF].detail_queries < 4 * 6);
+	assert_true(lab->agents[LEAF].detail_queries < 4 * 20);
 	assert_int_equal(lab->report.sweeps_cut, 0);
 }
 

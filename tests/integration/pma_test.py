@@ -25,16 +25,45 @@ DETAILS = {
                   "PortSwLifetimeLimitDiscards": "switch_lifetime_discards",
                   "PortSwHOQLifetimeLimitDiscards": "switch_hoq_discards"},
     "--vlxmitcounters": {f"PortVLXmitWait{vl}": f"xmit_wait_vl{vl}" for vl in range(16)},
+    "--oprcvcounters": {"PortOpRcvPkts": "op_rcv_packets", "PortOpRcvData": "op_rcv_data"},
+    "--flowctlcounters": {"PortXmitFlowPkts": "xmit_flow_packets", "PortRcvFlowPkts": "rcv_flow_packets"},
+    "--vloppackets": {f"PortVLOpPackets{vl}": f"op_packets_vl{vl}" for vl in range(16)},
+    "--vlopdata": {f"PortVLOpData{vl}": f"op_data_vl{vl}" for vl in range(16)},
+    "--vlxmitflowctlerrors": {f"PortVLXmitFlowCtlUpdateErrors{vl}": f"flow_ctl_update_errors_vl{vl}"
+                              for vl in range(16)},
+    "--swportvlcong": {f"SWPortVLCongestion{vl}": f"congestion_vl{vl}" for vl in range(16)},
+    "--rcvcc": {"PortPktRcvFECN": "rcv_fecn_packets", "PortPktRcvBECN": "rcv_becn_packets"},
+    "--slrcvfecn": {f"PortSLRcvFECN{sl}": f"rcv_fecn_sl{sl}" for sl in range(16)},
+    "--slrcvbecn": {f"PortSLRcvBECN{sl}": f"rcv_becn_sl{sl}" for sl in range(16)},
+    "--xmitcc": {"PortXmitTimeCong": "xmit_time_congested"},
+    "--vlxmittimecc": {f"PortVLXmitTimeCong{vl}": f"xmit_time_congested_vl{vl}" for vl in range(15)},
+    "--xmtsl": {f"XmtDataSL{sl}": f"xmit_data_sl{sl}" for sl in range(16)},
+    "--rcvsl": {f"RcvDataSL{sl}": f"rcv_data_sl{sl}" for sl in range(16)},
 }
+# Maxima of the fields that do not have 32 bits.
+NARROWER = {"--rcverr": 0xFFFF, "--xmtdisc": 0xFFFF, "--vlxmitcounters": 0xFFFF, "--vloppackets": 0xFFFF,
+            "--vlxmitflowctlerrors": 3, "--swportvlcong": 0xFFFF}
+# PortSamplesControl: our keys, maximum; masks of 64 bits are two keys.
+SAMPLES = {"OpCode": ("samples_op_code", 0xFF), "CounterWidth": ("samples_counter_width", 7),
+           "CounterMask0": ("samples_counter_mask0", 7), "CounterMasks1to9": ("samples_counter_mask1_9", (1 << 27) - 1),
+           "CounterMasks10to14": ("samples_counter_mask10_14", (1 << 15) - 1),
+           "SampleMechanisms": ("samples_mechanisms", 0xFF), "SampleStatus": ("samples_status", 3),
+           "OptionMask": ("samples_option_mask", None), "VendorMask": ("samples_vendor_mask", None),
+           "SampleStart": ("samples_start", 0xFFFFFFFF), "SampleInterval": ("samples_interval", 0xFFFFFFFF),
+           "Tag": ("samples_tag", 0xFFFF), "SamplesOnlyOptionMask": ("samples_only_mask", None),
+           **{f"CounterSelect{at}": (f"samples_select{at}", 0xFFFF) for at in range(15)}}
 SPEEDS = {"SyncHeaderErrorCounter": "sync_header_errors", "UnknownBlockCounter": "unknown_blocks"}
 RS = {**SPEEDS, "PortFECCorrectableBlockCtr": "fec_corrected_blocks",
       "PortFECUncorrectableBlockCtr": "fec_uncorrected_blocks",
       "PortFECCorrectedSymbolCtr": "fec_corrected_symbols",
       **{f"FECCorrectableSymbolCtrLane{lane}": f"fec_corrected_lane{lane}" for lane in range(12)}}
-LANES = {**SPEEDS, **{f"FECCorrectableBlockCtrLane{lane}": f"fec_corrected_lane{lane}" for lane in range(12)}}
+DETECTED = {f"ErrorDetectionCounterLane{lane}": f"detected_errors_lane{lane}" for lane in range(12)}
+LANES = {**SPEEDS, **DETECTED,
+         **{f"FECCorrectableBlockCtrLane{lane}": f"fec_corrected_lane{lane}" for lane in range(12)},
+         **{f"FECUncorrectableBlockCtrLane{lane}": f"fec_uncorrected_lane{lane}" for lane in range(12)}}
 # At the end of PortCountersExtended.
 LAST = {"VL15Dropped": "vl15_dropped", "PortXmitWait": "xmit_wait", "QP1Dropped": "qp1_dropped"}
-NARROW = {"sync_header_errors", "unknown_blocks"}
+NARROW = {"sync_header_errors", "unknown_blocks", *DETECTED.values()}
 
 
 def perfquery(sim, option, lid, port):
@@ -45,8 +74,8 @@ def perfquery(sim, option, lid, port):
     return lines[0], numbers
 
 
-def some_value(key, wide):
-    top = 0xFFFFFFFF if wide and key not in NARROW else 0xFFFF
+def some_value(option, key):
+    top = 0xFFFF if key in NARROW else NARROWER.get(option, 0xFFFFFFFF)
     return random.choice((0, 1, top, random.randrange(top)))
 
 
@@ -55,22 +84,40 @@ def tell(sim, node, *words):
 
 
 def hold_against(sim, name, node, lid, port, option, keys):
-    values = {key: some_value(key, option == "--extended_speeds") for key in keys.values()}
-    tell(sim, node, f"port={port}", *(f"{key}={value}" for key, value in values.items()))
+    values = {key: some_value(option, key) for key in keys.values()}
+    words = [f"{key}={value}" for key, value in values.items()]
+    # The length of a command is limited.
+    for at in range(0, len(words), 16):
+        tell(sim, node, f"port={port}", *words[at:at + 16])
     title, numbers = perfquery(sim, option, lid, port)
     tap.same(f"{name} {option}: {title[2:].split(' counters:')[0]}",
              {key: numbers.get(theirs) for theirs, key in keys.items()}, values)
     return title, numbers
 
 
+def samples(sim, name, node, lid, port):
+    """Every field of PortSamplesControl."""
+    wanted, words = {"PortSelect": port, "Tick": 19}, ["tick=19"]
+    for theirs, (key, top) in SAMPLES.items():
+        wanted[theirs] = random.randrange((top or (1 << 64) - 1) + 1)
+        words += [f"{key}={wanted[theirs]}"] if top else [f"{key}_high={wanted[theirs] >> 32}",
+                                                          f"{key}_low={wanted[theirs] & 0xFFFFFFFF}"]
+    for at in range(0, len(words), 16):
+        tell(sim, node, f"port={port}", *words[at:at + 16])
+    tap.same(f"{name} --smplctl: every field", perfquery(sim, "--smplctl", lid, port)[1], wanted)
+
+
 def agree(sim, name, node, lid, port):
     for option, keys in DETAILS.items():
         hold_against(sim, name, node, lid, port, option, keys)
-    for mode, keys in (("rs", RS), ("rs2", RS), ("firecode", LANES), ("none", SPEEDS)):
+    for mode, keys in (("rs", RS), ("rs2", RS), ("firecode", LANES), ("none", {**SPEEDS, **DETECTED})):
         tell(sim, node, f"fec={mode}")
         title, _ = hold_against(sim, name, node, lid, port, "--extended_speeds", keys)
         tap.equal(f"{name}: perfquery shows fec={mode}", "RS-FEC Active" in title, mode.startswith("rs"))
-    tell(sim, node, *(f"fec_corrected_lane{lane}=ibsim" for lane in range(12)),
+    samples(sim, name, node, lid, port)
+    for kind in ("corrected", "uncorrected"):
+        tell(sim, node, *(f"fec_{kind}_lane{lane}=ibsim" for lane in range(12)))
+    tell(sim, node,
          "fec=firecode fec_corrected_blocks=4001 fec_uncorrected_blocks=10")
     _, numbers = perfquery(sim, "--extended_speeds", lid, port)
     sums = [sum(numbers[f"FEC{kind}BlockCtrLane{lane}"] for lane in range(12))
@@ -79,11 +126,12 @@ def agree(sim, name, node, lid, port):
     for tick in (7, 31):
         tell(sim, node, f"tick={tick}")
         tap.equal(f"{name}: tick {tick}", perfquery(sim, "--smplctl", lid, port)[1]["Tick"], tick)
-    for option, key in (("--rcverr", "looping_errors"), ("--extended_speeds", "unknown_blocks")):
+    for option, key in (("--rcverr", "looping_errors"), ("--extended_speeds", "unknown_blocks"),
+                        ("--xmtsl", "xmit_data_sl3")):
         tell(sim, node, f"port={port} {key}=9")
         sim.run("perfquery", option, "-R", str(lid), str(port))
         _, numbers = perfquery(sim, option, lid, port)
-        keys = {**DETAILS["--rcverr"], **SPEEDS}
+        keys = {**DETAILS["--rcverr"], **SPEEDS, **DETAILS["--xmtsl"]}
         left = [number for theirs, number in numbers.items() if keys.get(theirs) == key]
         tap.equal(f"{name}: perfquery {option} -R clears", left, [0])
 

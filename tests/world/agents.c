@@ -31,8 +31,8 @@ static void put_field(uint8_t *bytes, unsigned bit_offset, unsigned bits, uint64
 		return;
 	if (bits < 64 && value > (UINT64_C(1) << bits) - 1)
 		value = (UINT64_C(1) << bits) - 1;
-	if (bits == 4) {
-		bytes[bit_offset / 8] |= (uint8_t)(value << (4 - bit_offset % 8));
+	if (bits < 8) {
+		bytes[bit_offset / 8] |= (uint8_t)(value << (8 - bits - bit_offset % 8));
 		return;
 	}
 	for (unsigned i = 0; i < bits / 8; i++)
@@ -62,17 +62,28 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 }
 
 /* Detail counters; those of FEC in the layout of the mode, for one lane. Source: libibmad fields.c. */
-static void put_detail(const struct agent *agent, const uint64_t *value, enum detail_attribute attribute, uint8_t *data)
+static void put_detail(const struct agent *agent, const uint64_t (*details)[DETAIL_MAX], enum detail_attribute attribute,
+		       uint8_t *data)
 {
+	static const uint8_t widths[DETAIL_ATTRIBUTE_COUNT] = {
+		[DETAIL_OP_RCV] = 32, [DETAIL_FLOW_CTL] = 32, [DETAIL_VL_OP_DATA] = 32, [DETAIL_VL_FLOW_CTL_ERRORS] = 2,
+		[DETAIL_RCV_CON_CTRL] = 32, [DETAIL_SL_RCV_FECN] = 32, [DETAIL_SL_RCV_BECN] = 32,
+		[DETAIL_XMIT_CON_CTRL] = 32, [DETAIL_VL_XMIT_TIME_CONG] = 32, [DETAIL_XMIT_DATA_SL] = 32,
+		[DETAIL_RCV_DATA_SL] = 32,
+	};
+	const uint64_t *value = details[attribute];
+	unsigned width = widths[attribute] ? widths[attribute] : 16;
 	bool rs = agent->fec_mode >= 2;
 
 	if (attribute != DETAIL_EXTENDED_SPEEDS) {
 		for (unsigned i = 0; i < detail_count(attribute); i++)
-			put_field(data, 8 * (4 + 2 * i), 16, value[i]);
+			put_field(data, 8 * 4 + width * i, width, value[i]);
 		return;
 	}
 	put_field(data, 8 * 16, 16, value[DETAIL_SYNC_HEADER_ERRORS]);
 	put_field(data, 8 * 18, 16, value[DETAIL_UNKNOWN_BLOCKS]);
+	for (unsigned i = 0; i < detail_count(DETAIL_LANE_ERRORS); i++)
+		put_field(data, 8 * (20 + 2 * i), 16, details[DETAIL_LANE_ERRORS][i]);
 	put_field(data, 8 * 44, 32, value[rs ? DETAIL_FEC_CORRECTED_SYMBOLS : DETAIL_FEC_CORRECTED_BLOCKS]);
 	if (!rs)
 		put_field(data, 8 * 92, 32, value[DETAIL_FEC_UNCORRECTED_BLOCKS]);
@@ -139,7 +150,7 @@ static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attri
 	default:
 		if (!world->counters || detail == DETAIL_ATTRIBUTE_COUNT || selected == FABRIC_NONE)
 			return STATUS_UNSUPPORTED;
-		put_detail(agent, world->counters[selected].details[detail], detail, data);
+		put_detail(agent, world->counters[selected].details, detail, data);
 		return 0;
 	}
 }
@@ -351,7 +362,7 @@ static bool receive(struct agent *agent, const struct mad_header *header, bool s
 		}
 		return !agent->dead;
 	}
-	if (detail != DETAIL_ATTRIBUTE_COUNT || header->attribute == PMA_PORT_SAMPLES_CONTROL)
+	if (detail != DETAIL_ATTRIBUTE_COUNT)
 		agent->detail_queries++;
 	else
 		agent->queries++;

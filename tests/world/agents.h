@@ -29,8 +29,8 @@ struct agent {
 	bool no_port_select;      /* its responses have PortSelect 0 */
 	bool errors_narrow;       /* its 64-bit error counters are always 0 */
 	bool sm_silent;           /* does not respond to SMInfo */
-	uint8_t rejected;         /* detail attributes that it rejects: bits 1 << enum detail_attribute */
-	uint8_t ignored;          /* those to which it does not respond */
+	uint32_t rejected;        /* detail attributes that it rejects: bits 1 << enum detail_attribute */
+	uint32_t ignored;         /* those to which it does not respond */
 	uint8_t fec_mode;         /* PortInfoExtended.FECModeActive */
 	uint8_t vendor_fec_mode;  /* FECModeActive of Mellanox ExtendedPortInfo */
 	bool adaptive;            /* adaptive routing is on: AdaptiveRoutingInfo */
