@@ -524,6 +524,6 @@ uint64_t details_cost(const struct fabric *fabric, bool skip_hcas)
 	}
 	for (size_t i = 0; i < fabric->node_count; i++)
 		agents += !skip_hcas || fabric->nodes[i].type == NODE_SWITCH;
-	/* Of each port the attributes, one replaced by a seldom one, and PortInfoExtended; ClassPortInfo of each node. */
+	/* Of a port the attributes, one replaced by a seldom one, and PortInfoExtended; ClassPortInfo of a node. */
 	return (ports * (DETAIL_SELDOM + 1) + agents) / DETAILS_SWEEPS;
 }

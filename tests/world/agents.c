@@ -62,8 +62,8 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 }
 
 /* Detail counters; those of FEC in the layout of the mode, for one lane. Source: libibmad fields.c. */
-static void put_detail(const struct agent *agent, const uint64_t (*details)[DETAIL_MAX], enum detail_attribute attribute,
-		       uint8_t *data)
+static void put_detail(const struct agent *agent, uint64_t (*details)[DETAIL_MAX],
+		       enum detail_attribute attribute, uint8_t *data)
 {
 	static const uint8_t widths[DETAIL_ATTRIBUTE_COUNT] = {
 		[DETAIL_OP_RCV] = 32, [DETAIL_FLOW_CTL] = 32, [DETAIL_VL_OP_DATA] = 32, [DETAIL_VL_FLOW_CTL_ERRORS] = 2,
