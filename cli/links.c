@@ -219,15 +219,20 @@ static int print(const struct options *options, const struct links *links, struc
 {
 	const struct columns *shown = &links->own->shown;
 	struct result *result = output_begin(options, false, shown->list, shown->count);
+	bool assumed = false;
 
 	for (size_t i = 0; i < links->count && (!links->own->top || i < (size_t)links->own->top); i++) {
+		const struct link_row *row = &links->rows[i];
 		struct link_cells cells;
 
-		set_cells(&links->rows[i], &cells);
+		set_cells(row, &cells);
 		result_fill_rows(result, cells.rows);
 		result_end_row(result);
+		assumed |= port_wait_is_assumed(&row->a) || (row->has_b && port_wait_is_assumed(&row->b));
 	}
 	note(links, result);
+	if (assumed)
+		result_note(result, PORT_WAIT_ASSUMED_NOTE);
 	return output_end(result, 0, err);
 }
 

@@ -167,6 +167,11 @@ void port_facts_of(const struct port_scope *scope, uint32_t index, struct port_f
 	ret->unused = ret->status == STATUS_DOWN && port_was_unused(snapshot, index);
 }
 
+bool port_wait_is_assumed(const struct port_facts *facts)
+{
+	return facts->stall_rule == STALL_ASSUMED && facts->stall_percent.value > 0;
+}
+
 struct plane_sum port_facts_planes(const struct port_scope *scope, uint32_t port)
 {
 	const struct fabric *fabric = scope->snapshot->fabric;

@@ -85,6 +85,10 @@ struct port_facts {
  */
 void port_facts_of(const struct port_scope *scope, uint32_t port, struct port_facts *ret);
 
+/* port_wait_is_assumed - an HCA port with a stall that is estimated by an assumption; the note of a table with one. */
+#define PORT_WAIT_ASSUMED_NOTE "XmitWait%% of HCAs is an estimate: the length of their tick is assumed"
+bool port_wait_is_assumed(const struct port_facts *facts);
+
 /*
  * port_is_cut - was a port not read in all of a window, as delta_is_cut()?
  * Not if its link is down: its counters do not change until it is read again.

@@ -258,7 +258,7 @@ static int print_rows(const struct moment *moment, const struct options *options
 		      const struct rows *rows, struct error *err)
 {
 	struct result_options output = options_result(options);
-	bool is_long = own->counters && output.format == RESULT_TABLE;
+	bool is_long = own->counters && output.format == RESULT_TABLE, assumed = false;
 	struct result *result = result_create(options->out, &output, is_long ? long_columns : own->shown.list,
 					      is_long ? LONG_COUNT : own->shown.count);
 
@@ -267,8 +267,11 @@ static int print_rows(const struct moment *moment, const struct options *options
 			put_long_rows(result, moment, &rows->views[i]);
 		else
 			put_row(result, rows, own, &rows->views[i]);
+		assumed |= !is_long && port_wait_is_assumed(&rows->views[i]);
 	}
 	note_planes(result, moment, rows);
+	if (assumed)
+		result_note(result, PORT_WAIT_ASSUMED_NOTE);
 	note_rows(result, moment, own, rows);
 	return output_end(result, 0, err);
 }
