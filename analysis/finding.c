@@ -289,6 +289,15 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"since when.",
 		.advice = "finish the update, or install one version on all nodes of the kind; `ibwire nodes` lists "
 			"the versions" },
+	[FINDING_CABLE_HOT] = { .name = "cable-hot",
+		.thresholds = { FINDING_THRESHOLD_WARNING "_temperature_c", NULL },
+		.means = "a transceiver was hot, or became much hotter, in the newest import of ibdiagnet's files",
+		.limits = "above 70 C, or 10 C more than in the import before: warning; more than 10 are one finding",
+		.reason = "Transceivers are specified for case temperatures up to 70 C. A rise of 10 C shows a fan, a "
+			"cover or an air flow that has changed before the limit is reached. Measured at an import "
+			"only (ibwire import); the finding closes with the next one, or a week later.",
+		.advice = "check the fans and the air flow of the device, and whether the transceiver is seated well; "
+			"replace it if others beside it are cool, then import again" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

@@ -36,6 +36,7 @@ struct shape;
  * xmit-discards       of a trunk: packets per minute, in three of ten; critical: in one of those
  * congestion          percent of the time stalled
  * rail-imbalance      warning: percent difference from comparable hosts
+ * cable-hot           warning: degrees Celsius
  *
  * Other kinds only have `off`.
  */
@@ -62,6 +63,7 @@ struct health_settings {
 	double vl15_drops;           /* VL15Dropped in 5 min: 50 */
 	/* Expected numbers; 0: not checked. Fewer for missing_after_us is a finding. */
 	unsigned expected_hosts, expected_hcas, expected_switches, expected_links;
+	double cable_rise_c;         /* between two imports: 10 C */
 	unsigned symbol_sweeps;      /* minimum number of sweeps with symbol errors: 3 */
 	struct balance_settings balance;
 };
@@ -89,6 +91,15 @@ struct health_job {
 	const char *id;
 	const uint32_t *ports;       /* HCA ports of its hosts, indices into fabric->ports */
 	size_t port_count;
+};
+
+/* The newest temperature of a transceiver, as imported. */
+struct health_cable {
+	uint64_t node_guid;
+	uint8_t port;
+	double temperature_c, before_c; /* before: in the import before, of the same one; NAN: unknown */
+	int64_t wall_us;             /* of the import */
+	char serial[40];
 };
 
 struct health_input {
@@ -129,6 +140,8 @@ struct health_input {
 	const char *stall_reason;    /* with it: one line */
 	const struct plan *plan;     /* cabling plan, or NULL */
 	uint64_t plan_generation;    /* changes with the plan */
+	const struct health_cable *cables; /* of ports with a known temperature */
+	size_t cable_count;
 };
 
 enum health_change { HEALTH_OPENED, HEALTH_CHANGED, HEALTH_CLOSED };

@@ -444,6 +444,7 @@ static void sweep(struct world *world)
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
 		.left_out = world->left_out, .left_out_first = "switch 01 (0x1) at leaf0/3",
 		.plan = world->plan_generation ? &world->plan : NULL, .plan_generation = world->plan_generation,
+		.cables = world->cables, .cable_count = world->cable_count,
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
 	size_t ports, requested;

@@ -96,6 +96,8 @@ struct world {
 	size_t count_count, count_capacity;
 	struct plan plan;
 	uint64_t plan_generation; /* 0: there is no plan */
+	const struct health_cable *cables; /* temperatures of transceivers; set by the test */
+	size_t cable_count;
 	unsigned shuffle; /* samples in another order; 0: in order of port */
 	struct health_settings settings;
 	struct health *health;

@@ -329,6 +329,7 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		.left_out = step->left_out, .left_out_first = step->left_out_first,
 		.stalled_us = step->stalled_us, .stall_reason = step->stall_reason,
 		.plan = step->plan, .plan_generation = step->plan_generation,
+		.cables = step->cables, .cable_count = step->cable_count,
 	};
 	struct reporting reporting = { .events = events, .sweep = sweep };
 	struct gathered all = { 0 };

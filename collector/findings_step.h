@@ -55,6 +55,9 @@ struct findings_step {
 	/* Likewise: the cabling plan, or NULL. */
 	const struct plan *plan;
 	uint64_t plan_generation;
+	/* Likewise: temperatures of transceivers. */
+	const struct health_cable *cables;
+	size_t cable_count;
 	/* Likewise: other jobs run. */
 	bool jobs_changed;
 	/* The running jobs, their ports (indices into the fabric of this generation), and all of those. */

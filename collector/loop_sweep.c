@@ -392,6 +392,9 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 		sink->nodes_left_out ? sink->nodes_left_out(sink->ctx, collector->findings.left_out_first) : 0;
 	if (sink->running_jobs && sink->running_jobs(sink->ctx, &collector->findings.running))
 		collector->findings.jobs_changed = true;
+	collector->findings.cable_count = 0;
+	collector->findings.cables = sink->imported_cables ?
+					     sink->imported_cables(sink->ctx, &collector->findings.cable_count) : NULL;
 	if (collector->settings->plan)
 		collector->findings.plan = collector->settings->plan(collector->settings->plan_ctx,
 								     &collector->findings.plan_generation);

@@ -24,6 +24,7 @@
 
 struct error;
 struct fabric;
+struct health_cable;
 struct health_count;
 
 struct port_sample {
@@ -169,8 +170,8 @@ struct sink {
 	/* Store firmware of nodes; source FIRMWARE_UNKNOWN: it is not known any more. */
 	int (*store_firmware)(void *ctx, const struct node_firmware *list, size_t count, struct error *err);
 	/*
-	 * Firmware that other processes have imported since the last call. NULL: it cannot be imported. Return: NULL, or
-	 * borrowed until the next call.
+	 * Firmware that other processes have imported since the last call. NULL: it cannot be imported. Return: NULL,
+	 * or borrowed until the next call.
 	 */
 	const struct node_firmware *(*imported_firmware)(void *ctx, size_t *ret_count);
 	/*
@@ -191,6 +192,11 @@ struct sink {
 	 * changed; on an error it has not.
 	 */
 	bool (*running_jobs)(void *ctx, struct running_jobs *jobs);
+	/*
+	 * The newest temperatures of transceivers that other processes have imported. NULL: none can be. Return: NULL,
+	 * or borrowed until the next call.
+	 */
+	const struct health_cable *(*imported_cables)(void *ctx, size_t *ret_count);
 	/* After an error: can nothing be stored until the process is started again? NULL: never. */
 	bool (*has_ended)(void *ctx);
 	void *ctx;

@@ -24,6 +24,7 @@ void health_settings_default(struct health_settings *ret)
 			[FINDING_RAIL_IMBALANCE] = { .warning = 15 },
 			[FINDING_LINK_ERRORS] = { .warning = 100 },
 			[FINDING_CONSTRAINT_ERRORS] = { .warning = 200 },
+			[FINDING_CABLE_HOT] = { .warning = 70 },
 		},
 		.down_after_us = 30 * SECOND_US,
 		.degraded_after_us = MINUTE_US,
@@ -42,6 +43,7 @@ void health_settings_default(struct health_settings *ret)
 		.old_ber_critical = 1e-11,
 		.edge_discards = 200,
 		.vl15_drops = 50,
+		.cable_rise_c = 10,
 		.symbol_sweeps = 3,
 	};
 	balance_settings_default(&ret->balance);
@@ -50,7 +52,7 @@ void health_settings_default(struct health_settings *ret)
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
 	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic, &health_cabling,
-	&health_firmware,
+	&health_firmware, &health_cables,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -120,6 +122,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_NODES_LEFT_OUT:
 	case FINDING_PLAN_DIFFERS:
 	case FINDING_FIRMWARE_MIXED:
+	case FINDING_CABLE_HOT:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

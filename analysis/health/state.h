@@ -272,7 +272,8 @@ extern const struct health_rule health_fabric;     /* SM, M_Keys, topology, rout
 extern const struct health_rule health_traffic;    /* traffic that falls */
 extern const struct health_rule health_cabling;    /* differences from the cabling plan */
 extern const struct health_rule health_firmware;   /* nodes of one kind with different versions */
-enum { HEALTH_RULES = 13 };
+extern const struct health_rule health_cables;     /* hot transceivers */
+enum { HEALTH_RULES = 14 };
 
 struct health {
 	struct health_settings settings;

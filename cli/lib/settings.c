@@ -47,6 +47,7 @@ static const struct setting table[] = {
 	{ "health", "state_recovery", SPAN, HEALTH(state_recovery_us), "recovery time of findings without a rate" },
 	{ "health", "old_ber_warning", RATIO, HEALTH(old_ber_warning), "symbol BER of links below HDR" },
 	{ "health", "old_ber_critical", RATIO, HEALTH(old_ber_critical), "as above" },
+	{ "health", "cable_rise_c", RATIO, HEALTH(cable_rise_c), "rise of a transceiver between two imports" },
 	{ "health", "edge_discards", RATIO, HEALTH(edge_discards), "discarded packets to a host per 5 min" },
 	{ "health", "vl15_drops", RATIO, HEALTH(vl15_drops), "dropped management packets per 5 min" },
 	{ "health", "symbol_sweeps", COUNT, HEALTH(symbol_sweeps), "minimum number of sweeps with symbol errors" },

@@ -93,7 +93,7 @@ static void close_database(struct writer *writer)
 	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
-	writer->jobs_version = writer->firmware_version = 0;
+	writer->jobs_version = writer->firmware_version = writer->cables_version = 0;
 }
 
 static int find_files(const struct writer *writer, struct db_files *ret, struct error *err)
@@ -414,7 +414,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 				      .store_caps = store_caps, .store_firmware = store_firmware,
 				      .imported_firmware = writer_imported_firmware, .log_held = log_held,
 				      .nodes_left_out = nodes_left_out, .is_left_out = is_left_out,
-				      .running_jobs = writer_running_jobs, .has_ended = has_ended, .ctx = writer };
+				      .running_jobs = writer_running_jobs,
+				      .imported_cables = writer_imported_cables, .has_ended = has_ended, .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)
@@ -460,6 +461,7 @@ void writer_close(struct writer *writer)
 	}
 	lock_release(&writer->lock);
 	free(writer->imported);
+	free(writer->cables);
 	free(writer->port_ids);
 	free(writer->samples);
 	free(writer->block_ends);

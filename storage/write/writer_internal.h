@@ -100,7 +100,8 @@ enum writer_statement {
 	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
 	WRITE_CONTRADICTED,
-	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_FIRMWARE, FIND_JOBS, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING,
+	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_FIRMWARE, FIND_JOBS, FIND_IMPORT,
+	FIND_CABLES, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING,
 	CLOSE_FINDING, WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
@@ -147,6 +148,10 @@ struct writer {
 	int64_t firmware_version; /* the same when imported firmware was read */
 	int64_t firmware_id;    /* the newest row of it that was read or written */
 	struct node_firmware *imported; /* of the last call of imported_firmware() */
+	int64_t cables_version; /* likewise of imported cables */
+	int64_t cables_import;  /* import.id of these */
+	struct health_cable *cables; /* of the last call of imported_cables() */
+	size_t cable_count;
 	int64_t jobs_version;   /* data_version of db when running jobs were read; 0: read them again */
 	int64_t stored_sweep;   /* the newest that this process found or stored; -1: not read yet */
 	/* The fabric whose generation was stored last; ids of its ports by index, 0: left out. */
@@ -184,6 +189,9 @@ void writer_unprepare(struct writer *writer);
  * Return: 0 or an error; writer->ended is set if no later call can succeed.
  */
 int writer_refresh(struct writer *writer, struct error *err);
+
+/* writer_imported_cables - of struct sink */
+const struct health_cable *writer_imported_cables(void *ctx, size_t *ret_count);
 
 /* writer_running_jobs - running_jobs() of struct sink. */
 bool writer_running_jobs(void *ctx, struct running_jobs *jobs);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/health.h"
 #include "base/array.h"
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
@@ -53,6 +54,14 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[FIND_OTHER_COMMITS] = "PRAGMA data_version",
 	[FIND_FIRMWARE] = "SELECT f.id, n.guid, " FIRMWARE_COLUMNS " FROM firmware f CROSS JOIN node n ON n.id = f.node"
 			  " WHERE f.id > ?1 AND f.to_sweep IS NULL ORDER BY f.id",
+	[FIND_IMPORT] = "SELECT max(id) FROM import",
+	/* The newest temperature of each cable that is still in its port, and the one before. */
+	[FIND_CABLES] = "SELECT c.node_guid, c.port, r.temperature_c, (SELECT b.temperature_c FROM cable_reading b"
+			" WHERE b.node_guid = c.node_guid AND b.port = c.port AND b.import < c.last_import AND"
+			" b.import >= c.from_import AND b.temperature_c NOT NULL ORDER BY b.import DESC LIMIT 1),"
+			" i.wall_us, c.serial FROM cable c CROSS JOIN cable_reading r ON r.node_guid = c.node_guid AND"
+			" r.port = c.port AND r.import = c.last_import JOIN import i ON i.id = c.last_import"
+			" WHERE c.to_import IS NULL AND r.temperature_c NOT NULL",
 	[FIND_JOBS] = "SELECT number, " JOB_DISPLAY_ID ", hosts FROM job j WHERE end_us IS NULL AND ending = 0"
 		      " ORDER BY number DESC LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
@@ -266,6 +275,47 @@ const struct node_firmware *writer_imported_firmware(void *ctx, size_t *ret_coun
 		writer->firmware_version = 0;
 	writer->imported = list;
 	*ret_count = count;
+	return list;
+}
+
+const struct health_cable *writer_imported_cables(void *ctx, size_t *ret_count)
+{
+	struct writer *writer = ctx;
+	sqlite3_stmt *newest = writer->statements[FIND_IMPORT], *rows = writer->statements[FIND_CABLES];
+	struct health_cable *list = NULL, *one;
+	size_t count = 0, capacity = 0;
+	int64_t import;
+	int result;
+
+	*ret_count = writer->cable_count;
+	if (writer->ended || !rows || !has_other_commits(writer, &writer->cables_version))
+		return writer->cables;
+	import = db_step(newest, NULL) > 0 ? sqlite3_column_int64(newest, 0) : 0;
+	sqlite3_reset(newest);
+	if (import == writer->cables_import)
+		return writer->cables;
+	while ((result = db_step(rows, NULL)) > 0) {
+		one = array_add(&list, &count, &capacity, sizeof(*list));
+		if (!one)
+			break;
+		one->node_guid = db_u64(rows, 0);
+		one->port = (uint8_t)db_choice(rows, 1, 255);
+		one->temperature_c = db_real(rows, 2);
+		one->before_c = db_real(rows, 3);
+		one->wall_us = db_us(rows, 4);
+		saved_copy_text(one->serial, sizeof(one->serial), rows, 5);
+	}
+	sqlite3_reset(rows);
+	/* They are read again with the next call. */
+	if (result) {
+		writer->cables_version = 0;
+		free(list);
+		return writer->cables;
+	}
+	free(writer->cables);
+	writer->cables = list;
+	writer->cable_count = *ret_count = count;
+	writer->cables_import = import;
 	return list;
 }
 
