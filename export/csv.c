@@ -79,20 +79,28 @@ static bool csv_begin(struct result *result)
 	return end_record(result);
 }
 
-static const struct member *find_member(const struct value *value, const char *name)
+/* @from: the search begins there, and is moved behind the member; members usually have the order of the columns. */
+static const struct member *find_member(const struct value *value, const char *name, size_t *from)
 {
-	if (value->type != VALUE_MEMBERS)
-		return NULL;
-	for (size_t i = 0; i < value->member_count; i++)
-		if (!strcmp(value->members[i].name, name))
-			return &value->members[i];
+	size_t count = value->type == VALUE_MEMBERS ? value->member_count : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (*from + i) % count;
+
+		if (strcmp(value->members[at].name, name) != 0)
+			continue;
+		*from = at + 1;
+		return &value->members[at];
+	}
 	return NULL;
 }
 
 static void write_members(struct result *result, const struct column *column, const struct value *value, bool *first)
 {
+	size_t from = 0;
+
 	for (size_t i = 0; column->member && column->member(i); i++) {
-		const struct member *member = find_member(value, column->member(i));
+		const struct member *member = find_member(value, column->member(i), &from);
 
 		text_clear(&result->scratch);
 		if (member)

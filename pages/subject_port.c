@@ -260,7 +260,8 @@ static void put_detail(struct result *result, const struct detail_row *row, unsi
 	bool zero = !row->reading.value[number] && (!known || !row->sum.value[number]);
 	enum cell_style style = zero ? STYLE_DIM : STYLE_PLAIN;
 
-	if (!(row->reading.present & bit))
+	/* There are hundreds of seldom ones. */
+	if (!(row->reading.present & bit) || (zero && row->reading.attribute >= DETAIL_SELDOM))
 		return;
 	result_text(result, NAME, info->key);
 	result_show(result, NAME, NULL, style);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 
+#include <infiniband/mad.h>
+
+#include "base/map.h"
 #include "base/unit_test.h"
 #include "fabric/path.h"
 #include "fabric/speed.h"
@@ -234,6 +237,69 @@ TEST(detail_counters_are_read_at_their_offsets)
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_SYMBOLS], 0x94959697);
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0 + 11], 0x58595a5b);
 	assert_int_equal(pma_read_tick(mad), 2);
+}
+
+/*
+ * The fields of each attribute as perfquery decodes them, in the order of the catalogue. Lanes and settings with 64
+ * bits are compared below.
+ */
+TEST(details_are_those_of_libibmad_for_any_bytes)
+{
+	static const struct {
+		enum detail_attribute attribute;
+		enum MAD_FIELDS first;
+	} attributes[] = {
+		{ DETAIL_RCV_ERRORS, IB_PC_RCV_LOCAL_PHY_ERR_F }, { DETAIL_XMIT_DISCARDS, IB_PC_XMT_INACT_DISC_F },
+		{ DETAIL_VL_XMIT_WAIT, IB_PC_PORT_VL_XMIT_WAIT0_F },
+		{ DETAIL_LANE_ERRORS, IB_PESC_ERR_DET_CTR_LANE0_F },
+		{ DETAIL_LANE_UNCORRECTED, IB_PESC_FEC_UNCORR_BLOCK_CTR_LANE0_F },
+		{ DETAIL_OP_RCV, IB_PC_PORT_OP_RCV_PKTS_F }, { DETAIL_FLOW_CTL, IB_PC_PORT_XMIT_FLOW_PKTS_F },
+		{ DETAIL_VL_OP_PACKETS, IB_PC_PORT_VL_OP_PACKETS0_F }, { DETAIL_VL_OP_DATA, IB_PC_PORT_VL_OP_DATA0_F },
+		{ DETAIL_VL_FLOW_CTL_ERRORS, IB_PC_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS0_F },
+		{ DETAIL_VL_CONGESTION, IB_PC_SW_PORT_VL_CONGESTION0_F },
+		{ DETAIL_RCV_CON_CTRL, IB_PC_RCV_CON_CTRL_PKT_RCV_FECN_F },
+		{ DETAIL_SL_RCV_FECN, IB_PC_SL_RCV_FECN0_F },
+		{ DETAIL_SL_RCV_BECN, IB_PC_SL_RCV_BECN0_F }, { DETAIL_XMIT_CON_CTRL, IB_PC_XMIT_CON_CTRL_TIME_CONG_F },
+		{ DETAIL_VL_XMIT_TIME_CONG, IB_PC_VL_XMIT_TIME_CONG0_F }, { DETAIL_XMIT_DATA_SL, IB_PC_XMT_DATA_SL0_F },
+		{ DETAIL_RCV_DATA_SL, IB_PC_RCV_DATA_SL0_F }, { DETAIL_SAMPLES_SELECT, IB_PSC_COUNTER_SEL0_F },
+	};
+	static const enum MAD_FIELDS samples[] = {
+		IB_PSC_OPCODE_F, IB_PSC_TICK_F, IB_PSC_COUNTER_WIDTH_F, IB_PSC_COUNTER_MASK0_F,
+		IB_PSC_COUNTER_MASKS1TO9_F, IB_PSC_COUNTER_MASKS10TO14_F, IB_PSC_SAMPLE_MECHS_F, IB_PSC_SAMPLE_STATUS_F,
+		IB_PSC_OPTION_MASK_F, IB_PSC_VENDOR_MASK_F, IB_PSC_SAMPLE_START_F, IB_PSC_SAMPLE_INTVL_F, IB_PSC_TAG_F,
+		IB_PSC_SAMPLES_ONLY_OPT_MASK_F,
+	};
+	struct detail_reading reading;
+	uint64_t random = 11;
+
+	for (int i = 0; i < 200; i++) {
+		uint8_t data[PMA_DATA_SIZE];
+		unsigned at = 0;
+
+		for (size_t byte = 0; byte < sizeof(data); byte++)
+			data[byte] = (uint8_t)map_mix(random++);
+		for (size_t a = 0; a < sizeof(attributes) / sizeof(*attributes); a++) {
+			enum detail_attribute attribute = attributes[a].attribute;
+
+			detail_decode(attribute, FEC_LAYOUT_LANES, data, sizeof(data), &reading);
+			for (unsigned number = 0; number < detail_count(attribute); number++)
+				assert_int_equal(reading.value[number],
+						 mad_get_field(data, 0, (enum MAD_FIELDS)((int)attributes[a].first +
+											  (int)number)));
+		}
+		detail_decode(DETAIL_SAMPLES_CONTROL, FEC_LAYOUT_UNKNOWN, data, sizeof(data), &reading);
+		for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++, at++) {
+			if (samples[s] != IB_PSC_OPTION_MASK_F && samples[s] != IB_PSC_VENDOR_MASK_F &&
+			    samples[s] != IB_PSC_SAMPLES_ONLY_OPT_MASK_F) {
+				assert_int_equal(reading.value[at], mad_get_field(data, 0, samples[s]));
+				continue;
+			}
+			assert_true(((uint64_t)reading.value[at] << 32 | reading.value[at + 1]) ==
+				    mad_get_field64(data, 0, samples[s]));
+			at++;
+		}
+		assert_int_equal(at, detail_count(DETAIL_SAMPLES_CONTROL));
+	}
 }
 
 TEST(a_rejected_detail_query_changes_nothing)

@@ -205,6 +205,21 @@ static int find_metric(const struct history *history, const char *option, const 
 		       "ibwire sql \"SELECT key, meaning FROM counter\"");
 }
 
+/* Is --by a detail counter? */
+static bool find_detail(struct history *history)
+{
+	const struct detail_info *info;
+
+	if (!history->by || !detail_by_key(history->by, &history->detail, &history->detail_number) ||
+	    detail_is_state(history->detail))
+		return false;
+	info = detail_info(history->detail, history->detail_number);
+	history->metrics[0] = (struct metric){
+		.key = info->key, .unit = info->unit, .meaning = info->meaning, .kind = METRIC_COUNT, .factor = 1,
+	};
+	return history->is_detail = true;
+}
+
 static int find_metrics(struct history *history, struct error *err)
 {
 	char *keys, *rest, *key;
@@ -212,6 +227,8 @@ static int find_metrics(struct history *history, struct error *err)
 
 	if (history->top) {
 		history->metric_count = 1;
+		if (find_detail(history))
+			return 0;
 		return find_metric(history, "by", history->by ? history->by : "load", &history->metrics[0], err);
 	}
 	keys = rest = strdup(history->counters ? history->counters : "xmit_bytes,rcv_bytes");
@@ -238,7 +255,8 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		OPT_FLAG("peers", 0, &history.peers, "one series for each end of each link"),
 		OPT_FLAG("ascii", 0, &history.ascii, "draw plots in ASCII"),
 		OPT_NUMBER("top", 0, "N", &history.top, 1, "list the N ports with the highest value over the window"),
-		OPT_TEXT("by", 0, "KEY", &history.by, "--top: load, util, tx, rx, stall, errors or a counter (load)"),
+		OPT_TEXT("by", 0, "KEY", &history.by,
+			 "--top: load, util, tx, rx, stall, errors, a counter or a detail counter (load)"),
 		OPT_TEXT("html", 0, "FILE", &history.html,
 			 "write a page of HTML with rate, stall, errors, findings and events to FILE (- is stdout)"),
 		OPT_FLAG("links", 0, &history.links, "--html: with links to pages of ibwire metrics"),

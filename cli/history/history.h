@@ -9,6 +9,7 @@
 
 #include "analysis/series.h"
 #include "cli/lib/options.h"
+#include "fabric/detail.h"
 #include "facts/moment.h"
 #include "pages/history.h"
 #include "storage/history.h"
@@ -31,6 +32,9 @@ struct history {
 	bool links;               /* --links */
 	struct metric metrics[HISTORY_METRICS_MOST];
 	size_t metric_count;
+	bool is_detail;           /* --by is a detail counter; metrics[0] has its key and unit */
+	enum detail_attribute detail; /* which */
+	unsigned detail_number;
 	int64_t since_us, until_us; /* the window, wall clock */
 	struct moment moment;         /* the fabric at its end */
 	struct history_range range;

@@ -316,6 +316,64 @@ TEST(top_is_sorted_and_complete)
 	json_decref(rows);
 }
 
+/* The sum of a detail counter's deltas in the window, per port. Return: is it known? */
+static bool detail_truth(size_t port, enum detail_attribute attribute, unsigned number, uint64_t *ret, bool *ret_bound)
+{
+	uint32_t bit = UINT32_C(1) << number;
+	bool any = false, known = true;
+
+	*ret = 0;
+	*ret_bound = false;
+	for (size_t s = 1; s < SWEEPS; s++)
+		for (size_t i = 0; i < model->sweeps[s].detail_count; i++) {
+			const struct model_detail_truth *truth = &model->sweeps[s].details[i];
+
+			if (truth->port != port || truth->reading.attribute != attribute || !truth->has_delta)
+				continue;
+			any = true;
+			known &= (truth->delta.known & bit) != 0;
+			*ret += truth->delta.known & bit ? truth->delta.value[number] : 0;
+			*ret_bound |= truth->delta.reset || truth->delta.saturated & bit;
+		}
+	*ret = *ret > UINT32_MAX ? UINT32_MAX : *ret;
+	return any && known;
+}
+
+TEST(top_by_a_detail_counter_is_the_sum_of_its_deltas)
+{
+	static const char *const keys[] = { "xmit_wait_vl3", "xmit_data_sl2", "looping_errors" };
+	const struct fabric *fabric = model->sweep.fabric;
+	size_t compared = 0;
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+		enum detail_attribute attribute;
+		unsigned number;
+		char line[256];
+		json_t *rows;
+
+		assert_true(detail_by_key(keys[k], &attribute, &number));
+		snprintf(line, sizeof(line), "history|--top|1000000|--by|%s%s", keys[k], window);
+		rows = run_json(line);
+		for (uint32_t i = 0; i < fabric->port_count; i++) {
+			const json_t *row = find_row(rows, fabric->nodes[fabric->ports[i].node].guid,
+						     fabric->ports[i].num);
+			uint64_t sum;
+			bool bound;
+
+			if (!port_is_pollable(fabric, &fabric->ports[i]) ||
+			    !detail_truth(port_of(fabric, i), attribute, number, &sum, &bound) || !sum)
+				continue;
+			assert_non_null(row);
+			assert_text(row, "counter", keys[k]);
+			assert_true(unsigned_of(known_of(row, "total")) == sum);
+			assert_int_equal(json_is_true(json_object_get(row, "at_least")), bound || sum == UINT32_MAX);
+			compared++;
+		}
+		json_decref(rows);
+	}
+	assert_true(compared > 10);
+}
+
 /* The default order is by both directions, where the ends of a link are one row. */
 TEST(top_lists_each_link_once_with_both_directions)
 {

@@ -69,7 +69,8 @@ static void value_row(const struct history *history, struct top_row *row)
 	row->rank = -1;
 	if (!row->counted.samples)
 		return;
-	metric_of(metric, &port, &row->counted.sum, &row->value);
+	if (!history->is_detail)
+		metric_of(metric, &port, &row->counted.sum, &row->value);
 	if (row->value.has_rate)
 		row->mean = metric->kind == METRIC_COUNT ? row->value.part : 100 * row->value.part / row->value.whole;
 	if (metric->kind == METRIC_COUNT && row->value.has_total)
@@ -92,8 +93,9 @@ static void put_row(struct result *result, const struct history *history, const 
 {
 	const struct metric *metric = &history->metrics[0];
 	uint32_t peer = history->moment.fabric->ports[row->index].peer;
-	bool total_at_least = row->value.has_total && (row->value.at_least ||
-			      port_is_cut(history->moment.snapshot, row->index, &row->counted.sum, covered_us));
+	/* The window of a detail counter lies between its own readings. */
+	bool total_at_least = row->value.has_total && (row->value.at_least || (!history->is_detail &&
+			      port_is_cut(history->moment.snapshot, row->index, &row->counted.sum, covered_us)));
 	char number[METRIC_VALUE_SIZE];
 
 	result_integer(result, SINCE, history->since_us);
@@ -123,7 +125,8 @@ static void put_row(struct result *result, const struct history *history, const 
 	}
 	result_bool(result, AT_LEAST, row->value.at_least || total_at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
-	result_integer(result, SAMPLES, row->counted.samples);
+	if (!history->is_detail)
+		result_integer(result, SAMPLES, row->counted.samples);
 	result_end_row(result);
 }
 
@@ -239,12 +242,60 @@ static int sum_rows(struct history *history, const struct history_query *query, 
 	return code;
 }
 
+/* Deltas of a detail counter over the window. */
+struct detail_sums {
+	const struct history *history;
+	struct top_row *rows;
+	uint32_t *place; /* by port of the fabric: index in rows plus 1; 0: not selected */
+};
+
+static bool add_detail(void *ctx, const struct detail_row *detail)
+{
+	const struct detail_sums *sums = ctx;
+	const struct history *history = sums->history;
+	uint32_t port = fabric_find_port(history->moment.fabric, detail->node_guid, detail->port);
+	uint32_t bit = UINT32_C(1) << history->detail_number;
+	const struct detail_delta *sum = &detail->sum;
+	struct top_row *row;
+
+	if (port == FABRIC_NONE || !sums->place[port] || !(sum->known & bit) || sum->elapsed_us <= 0)
+		return true;
+	row = &sums->rows[sums->place[port] - 1];
+	row->counted.samples = 1;
+	row->counted.sum.elapsed_us = sum->elapsed_us;
+	row->value = (struct metric_value){
+		.has_rate = true, .has_total = true, .at_least = detail_delta_lower_bounds(sum) & bit,
+		.part = (double)sum->value[history->detail_number] * 1e6 / (double)sum->elapsed_us, .whole = 1,
+		.total = sum->value[history->detail_number],
+	};
+	return true;
+}
+
+static int sum_details(struct history *history, struct top_row *rows, size_t count, struct error *err)
+{
+	const struct detail_query query = {
+		.at_us = history->until_us, .window_us = history->until_us - history->since_us, .port = -1,
+		.attributes = 1u << history->detail,
+	};
+	struct detail_sums sums = { .history = history, .rows = rows };
+	int code;
+
+	sums.place = calloc(history->moment.fabric->port_count + 1, sizeof(*sums.place));
+	if (!sums.place)
+		return err_nomem(err);
+	for (size_t i = 0; i < count; i++)
+		sums.place[rows[i].index] = (uint32_t)i + 1;
+	code = reader_details(history->moment.reader, &query, add_detail, &sums, err);
+	free(sums.place);
+	return code;
+}
+
 int history_top(struct history *history, const struct subjects *subjects, struct error *err)
 {
 	struct top_row *rows;
 	struct history_port *ports;
 	int64_t count = collect_ports(history, subjects, &rows, &ports, err);
-	int code = count < 0 ? (int)count : round_window(history, err);
+	int code = count < 0 ? (int)count : history->is_detail ? 0 : round_window(history, err);
 	struct history_query query = {
 		.after = history->range.after, .until = history->range.until,
 		.counters = history->metrics[0].counters, .ports = ports,
@@ -253,13 +304,15 @@ int history_top(struct history *history, const struct subjects *subjects, struct
 	bool any = false;
 
 	query.port_count = count < 0 ? 0 : (size_t)count;
-	if (code == 0)
+	if (code == 0 && history->is_detail)
+		code = sum_details(history, rows, (size_t)count, err);
+	else if (code == 0)
 		code = sum_rows(history, &query, rows, err);
 	for (int64_t i = 0; code == 0 && i < count; i++) {
 		value_row(history, &rows[i]);
 		any |= rows[i].counted.samples > 0;
 	}
-	if (code == 0 && !any)
+	if (code == 0 && !any && !history->is_detail)
 		code = history_nothing(history, NULL, err);
 	if (code == 0) {
 		qsort(rows, (size_t)count, sizeof(*rows), compare_rows);

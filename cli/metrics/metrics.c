@@ -106,7 +106,7 @@ static int serve(const char *listen_on, struct service *service, struct error *e
 int metrics_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const char *listen_on = METRICS_LISTEN, *config = NULL, *compat = NULL, *settings_path = NULL;
-	bool once = false;
+	bool once = false, details = false;
 	const struct option_spec specs[] = {
 		OPT_TEXT("listen", 0, "HOST:PORT", &listen_on,
 			 "address and port of the HTTP server (" METRICS_LISTEN ")"),
@@ -114,6 +114,7 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 			 "TLS and users: web configuration file of Prometheus (none)"),
 		OPT_TEXT("compat", 0, "NAME", &compat,
 			 "metrics of another exporter: treydock or guilbaults (own names)"),
+		OPT_FLAG("details", 0, &details, "detail counters that are not 0, too: ibwire_port_detail"),
 		OPT_FLAG("once", 0, &once, "write the metrics to stdout and exit"),
 		OPT_TEXT("settings", 0, "FILE", &settings_path, "settings file, for rails (" SETTINGS_DEFAULT_PATH ")"),
 		{ 0 },
@@ -130,13 +131,15 @@ int metrics_run(const struct command *command, int argc, char **argv, struct err
 		return code;
 	if (!metrics_schema_find(compat))
 		return options_usage_error(command, err, "--compat '%.32s' is neither treydock nor guilbaults", compat);
+	if (compat && details)
+		return options_usage_error(command, err, "--details cannot be combined with --compat");
 	service = calloc(1, sizeof(*service));
 	if (!service)
 		return err_nomem(err);
 	*service = (struct service){
 		.settings_path = settings_path, .web_config = config, .options = options,
 		.source = { .path = service->path, .settings = &service->settings,
-			    .schema = metrics_schema_find(compat) },
+			    .schema = metrics_schema_find(compat), .details = details },
 		.api = { .run = command_call, .limit_us = METRICS_CALL_SECONDS * US_PER_S, .db = service->path,
 			 .names = options.names_path },
 	};

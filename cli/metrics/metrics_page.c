@@ -44,6 +44,7 @@ static void page_clear(struct metrics_page *page)
 	free(page->numbers);
 	free(page->groups);
 	free(page->details);
+	free(page->readings);
 	*page = (struct metrics_page){ .counted = 0 };
 }
 
@@ -252,6 +253,23 @@ int metrics_fill_groups(struct reader *reader, const struct settings *settings, 
 	return code;
 }
 
+/* Stops without memory: fewer readings than there are. */
+static bool add_reading(void *ctx, const struct detail_row *row)
+{
+	struct metrics_page *page = ctx;
+	uint32_t port = fabric_find_port(page->topology->fabric, row->node_guid, row->port);
+	struct metrics_reading *readings;
+
+	if (port == FABRIC_NONE || detail_is_state((enum detail_attribute)row->reading.attribute))
+		return true;
+	readings = array_grow(page->readings, page->reading_count, &page->reading_capacity, sizeof(*readings));
+	if (!readings)
+		return false;
+	page->readings = readings;
+	readings[page->reading_count++] = (struct metrics_reading){ port, row->reading };
+	return true;
+}
+
 static bool add_detail(void *ctx, const struct detail_row *row)
 {
 	struct metrics_page *page = ctx;
@@ -427,7 +445,12 @@ static int page_build(struct metrics_source *source, bool live, struct error *er
 	if (code == 0)
 		code = begin_ports(source, err);
 	if (code == 0 && source->schema->details)
-		code = reader_details(source->reader, &(struct detail_query){ .port = -1 }, add_detail, page, err);
+		code = reader_details(source->reader, &(struct detail_query){ .port = -1,
+				      .attributes = 1u << DETAIL_RCV_ERRORS | 1u << DETAIL_XMIT_DISCARDS },
+				      add_detail, page, err);
+	page->reading_count = 0;
+	if (code == 0 && source->details)
+		code = reader_details(source->reader, &(struct detail_query){ .port = -1 }, add_reading, page, err);
 	if (code == 0)
 		code = metrics_fill_findings(source->reader, 0, page, err);
 	if (code == 0)

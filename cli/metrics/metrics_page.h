@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "facts/summary.h"
 #include "fabric/counter.h"
+#include "fabric/detail.h"
 #include "storage/jobs.h"
 #include "storage/reader.h"
 
@@ -55,6 +56,12 @@ struct metrics_detail {
 	uint64_t value[METRICS_DETAILS];
 };
 #define METRICS_DETAIL(attribute, number) ((attribute) == DETAIL_XMIT_DISCARDS ? 6 + (number) : (number))
+
+/* A detail attribute of a port, as last read. */
+struct metrics_reading {
+	uint32_t port; /* of the fabric */
+	struct detail_reading reading;
+};
 
 /* A group of equivalent links in one direction, over balance_window_us(); NAN: unknown, or idle. */
 struct metrics_group {
@@ -102,6 +109,8 @@ struct metrics_page {
 	struct metrics_group *groups;      /* two for each group of the shape: XMIT, RCV */
 	size_t group_count;
 	struct metrics_detail *details;    /* parallel to counters */
+	struct metrics_reading *readings;  /* with metrics_source.details: of all ports */
+	size_t reading_count, reading_capacity;
 	uint32_t findings[FINDING_KIND_COUNT][FINDING_CRITICAL + 1]; /* those that count (facts/health_rows.h) */
 	uint32_t acknowledged;             /* with those that they explain */
 	struct metrics_finding open[METRICS_FINDINGS_MOST]; /* the counted ones, worst first */
@@ -117,6 +126,7 @@ struct metrics_source {
 	const struct name_map *names; /* or NULL */
 	const struct settings *settings;
 	const struct metrics_schema *schema;
+	bool details;              /* and ibwire_port_detail */
 	struct reader *reader;     /* NULL: not opened yet, or closed after an error */
 	dev_t device;              /* of the database of the page */
 	ino_t inode;

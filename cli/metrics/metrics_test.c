@@ -625,6 +625,55 @@ TEST(detail_counters_do_not_decrease)
 	world_done(&world);
 }
 
+/* With --details each detail counter that is not 0 has a line with its last reading, and settings have none. */
+TEST(detail_counters_are_shown_as_last_read)
+{
+	struct world world;
+	const struct metrics_page *page;
+	size_t expected = 0, lines = 0;
+	char *text;
+
+	world_make(&world, NULL);
+	for (int i = 0; i < 30; i++)
+		check_store(world.writer, model_step(world.model));
+	text = write_page(world_page(&world), false);
+	assert_null(strstr(text, "ibwire_port_detail"));
+	free(text);
+	world.source.details = true;
+	check_store(world.writer, model_step(world.model));
+	page = world_page(&world);
+	text = write_page(page, false);
+	for (size_t p = 0; p < world.model->port_count; p++) {
+		const struct model_port *port = &world.model->ports[p];
+		uint32_t at = fabric_find_port(page->topology->fabric, world.model->nodes[port->node].node.guid,
+					       port->num);
+
+		for (int a = 0; at != FABRIC_NONE && a < DETAIL_ATTRIBUTE_COUNT; a++)
+			for (unsigned n = 0; n < detail_count((enum detail_attribute)a); n++) {
+				const struct detail_reading *last = &port->details[a].last;
+				struct text line = { 0 };
+
+				if (!port->details[a].has_last || !(last->present >> n & 1) || !last->value[n] ||
+				    detail_is_state((enum detail_attribute)a))
+					continue;
+				text_append(&line, "ibwire_port_detail_total{");
+				metrics_port_labels(page->topology, at, &line);
+				text_appendf(&line, ",counter=\"%s\"} %u\n",
+					     detail_info((enum detail_attribute)a, n)->key, last->value[n]);
+				if (!strstr(text, text_chars(&line)))
+					fail_msg("missing: %s", text_chars(&line));
+				text_done(&line);
+				expected++;
+			}
+	}
+	for (const char *line = text; (line = strstr(line, "\nibwire_port_detail_total{")); line++)
+		lines++;
+	assert_true(expected > 100);
+	assert_int_equal(lines, expected);
+	free(text);
+	world_done(&world);
+}
+
 TEST(another_database_begins_again)
 {
 	struct world world;

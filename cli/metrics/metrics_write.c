@@ -173,6 +173,41 @@ static void append_family(struct writer *writer, const struct metrics_family *fa
 	}
 }
 
+/*
+ * Absolute values: a reset is a decrease, as of any counter of Prometheus. A counter that is 0 has no line: a port has
+ * hundreds of them.
+ */
+static void append_readings(struct writer *writer, FILE *out)
+{
+	static const struct metrics_family family = {
+		.name = "ibwire_port_detail", .type = METRICS_COUNTER, .scope = METRICS_PORT,
+		.help = "detail counter of the port, in its own unit (data: words of 4 bytes), if it is not 0",
+	};
+	const struct metrics_page *page = writer->page;
+
+	if (page->is_stale || !page->reading_count)
+		return;
+	append_header(writer, &family);
+	for (size_t i = 0; i < page->reading_count && !ferror(out); i++) {
+		const struct metrics_reading *at = &page->readings[i];
+		enum detail_attribute attribute = (enum detail_attribute)at->reading.attribute;
+
+		for (unsigned number = 0; number < detail_count(attribute); number++) {
+			if (!(at->reading.present >> number & 1) || !at->reading.value[number])
+				continue;
+			text_append_bytes(&writer->text, writer->begin.chars, writer->begin.len);
+			text_append(&writer->text, "{");
+			metrics_port_labels(page->topology, at->port, &writer->text);
+			metrics_label(&writer->text, "counter", detail_info(attribute, number)->key);
+			text_append(&writer->text, "} ");
+			text_append_number(&writer->text, at->reading.value[number], 10);
+			text_append(&writer->text, "\n");
+		}
+		if (writer->text.len >= BLOCK_BYTES)
+			write_block(writer, false, out);
+	}
+}
+
 int metrics_write(const struct metrics_page *page, bool openmetrics, bool gzip, FILE *out, struct error *err)
 {
 	struct writer writer = { .page = page, .openmetrics = openmetrics, .gzip = gzip };
@@ -187,6 +222,7 @@ int metrics_write(const struct metrics_page *page, bool openmetrics, bool gzip, 
 
 		append_family(&writer, &family, out);
 	}
+	append_readings(&writer, out);
 	if (openmetrics)
 		text_append(&writer.text, "# EOF\n");
 	failed = text_failed(&writer.text) || text_failed(&writer.begin);

@@ -126,7 +126,8 @@ static void fill_counter(struct result *result, size_t at, int which, const stru
 		result_member(result, at, key, row->reading.value[number]);
 	else if (which == DELTAS && sum->known & bit)
 		result_member(result, at, key, sum->value[number]);
-	else if (which == UNKNOWN && !(sum->known & bit) && row->reading.present & bit)
+	else if (which == UNKNOWN && !(sum->known & bit) && row->reading.present & bit &&
+		 !detail_is_state((enum detail_attribute)row->reading.attribute))
 		result_item(result, at, "%s", key);
 	else if (which == AT_LEAST && detail_delta_lower_bounds(sum) & bit)
 		result_item(result, at, "%s", key);
@@ -272,13 +273,6 @@ static void put_errors(struct result *result, const struct moment *moment, const
 	}
 }
 
-static bool is_harmless(enum detail_attribute attribute, unsigned number)
-{
-	return attribute == DETAIL_VL_XMIT_WAIT ||
-	       (attribute == DETAIL_EXTENDED_SPEEDS && number >= DETAIL_FEC_CORRECTED_BLOCKS &&
-		number != DETAIL_FEC_UNCORRECTED_BLOCKS);
-}
-
 static void put_details(struct result *result, const struct moment *moment, const struct detail_row *row, uint32_t port,
 			size_t *zeros)
 {
@@ -289,7 +283,8 @@ static void put_details(struct result *result, const struct moment *moment, cons
 		uint32_t bit = UINT32_C(1) << i;
 		const struct line line = {
 			.key = info->key, .unit = info->unit, .meaning = info->meaning,
-			.counted = row->sum.value[i], .value = row->reading.value[i], .max = detail_max(attribute, i),
+			.counted = row->sum.value[i], .value = row->reading.value[i],
+			.max = detail_is_state(attribute) ? UINT64_MAX : detail_max(attribute, i),
 			.counted_known = row->sum.known & bit,
 			.value_known = row->reading.present & bit,
 			.reset = row->sum.reset & bit,
@@ -297,7 +292,7 @@ static void put_details(struct result *result, const struct moment *moment, cons
 			.bound = detail_delta_lower_bounds(&row->sum) & bit,
 			.window_s = (double)row->sum.elapsed_us / 1e6,
 			.age_s = facts_age_s(moment->reference_us, row->wall_us),
-			.harmless = is_harmless(attribute, i),
+			.harmless = !info->is_error,
 		};
 
 		put_line(result, moment, port, &line, zeros);

@@ -29,6 +29,43 @@ LAB_TEST(detail_counters_are_read_in_turn_and_exactly)
 	lab_check(lab);
 }
 
+static unsigned queries(const struct lab *lab)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < LAB_NODES; i++)
+		sum += lab->agents[i].detail_queries;
+	return sum;
+}
+
+/* In 17 turns every port is queried once for each seldom attribute, with the MADs of four attributes per turn. */
+LAB_TEST(seldom_attributes_take_the_place_of_others)
+{
+	enum { TURNS = DETAIL_ATTRIBUTE_COUNT - DETAIL_SELDOM };
+	unsigned before;
+	uint64_t errors;
+
+	lab->traffic = false;
+	/* All ports have their first readings, and it is known which attributes hosts reject. */
+	lab_run(lab, 20 * 60);
+	before = queries(lab);
+	errors = lab_reads_of(lab, DETAIL_RCV_ERRORS);
+	for (int attribute = DETAIL_OP_RCV; attribute < DETAIL_SAMPLES_CONTROL; attribute++)
+		if (attribute != DETAIL_VL_CONGESTION)
+			assert_true(lab_reads_of(lab, (enum detail_attribute)attribute) >= LIVE_PORTS);
+	lab_run(lab, TURNS * 60);
+	assert_in_range(queries(lab) - before, LIVE_PORTS * 3 * TURNS, LIVE_PORTS * 4 * TURNS);
+	assert_in_range(lab_reads_of(lab, DETAIL_RCV_ERRORS) - errors, LIVE_PORTS * (TURNS / 2), LIVE_PORTS * TURNS);
+	for (int attribute = DETAIL_OP_RCV; attribute < DETAIL_SAMPLES_CONTROL; attribute++)
+		if (attribute != DETAIL_VL_CONGESTION)
+			assert_true(lab_reads_of(lab, (enum detail_attribute)attribute) >= 2 * LIVE_PORTS);
+	assert_true(lab_reads_of(lab, DETAIL_VL_CONGESTION) > 0);
+	assert_true(lab_reads_of(lab, DETAIL_SAMPLES_SELECT) > 0);
+	assert_int_equal(lab_port(lab, HOST, 1)->details[DETAIL_VL_CONGESTION].reads, 0);
+	assert_int_equal(lab->report.mads_timed_out, 0);
+	assert_true(lab_check_details(lab) > 0);
+}
+
 /* Two switches have a FEC mode that is not in the standard; the second is of another vendor. */
 LAB_TEST(an_unknown_fec_mode_is_read_from_the_vendor_attribute)
 {
