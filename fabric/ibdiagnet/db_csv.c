@@ -334,7 +334,7 @@ static int begin(struct ibdiagnet_file *file, struct state *state, const char *n
 
 static int take_line(struct ibdiagnet_file *file, struct state *state, char *line, struct error *err)
 {
-	if (!strncmp(line, "START_", 6) && !strpbrk(line, ", \""))
+	if (!strncmp(line, "START_", 6) && line[6] && !strpbrk(line, ", \""))
 		return begin(file, state, line + 6, err);
 	if (!*state->section)
 		return 0;
