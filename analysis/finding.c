@@ -298,6 +298,19 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"only (ibwire import); the finding closes with the next one, or a week later.",
 		.advice = "check the fans and the air flow of the device, and whether the transceiver is seated well; "
 			"replace it if others beside it are cool, then import again" },
+	[FINDING_PARTITION] = { .name = "partition",
+		.means = "the P_Keys of ports do not fit: hosts of a job cannot communicate, a port lacks the default "
+			"partition, or its switch port drops its packets",
+		.limits = "warning: ports of a running job on one rail without a common partition, or limited members "
+			"only; no default partition where at least half of the ports have it; a switch port that "
+			"enforces partitions and lacks one of its host. Info: a P_Key that no other port has",
+		.reason = "Packets of a partition that one end is not a member of are dropped without a response, and "
+			"two limited members cannot communicate (IBA Vol 1, 10.9). Tables are evaluated when all of "
+			"them were read after their last change, and again a minute later: while the subnet manager "
+			"writes them, they are those of two configurations. More than 10 ports of one cause are one "
+			"finding.",
+		.advice = "`ibwire ports --pkeys` lists the P_Keys, `ibwire topology partitions` the members; correct "
+			"the partitions of the subnet manager" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

@@ -20,6 +20,7 @@
 
 struct error;
 struct fabric;
+struct pkeys;
 struct plan;
 struct routes;
 struct shape;
@@ -142,6 +143,9 @@ struct health_input {
 	uint64_t plan_generation;    /* changes with the plan */
 	const struct health_cable *cables; /* of ports with a known temperature */
 	size_t cable_count;
+	const struct pkeys *pkeys;   /* P_Key tables, or NULL */
+	uint64_t pkeys_revision;     /* changes with them */
+	bool pkeys_settled;          /* all of them were read since their last change */
 };
 
 enum health_change { HEALTH_OPENED, HEALTH_CHANGED, HEALTH_CLOSED };

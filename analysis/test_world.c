@@ -105,6 +105,7 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
 	plan_done(&world->plan);
+	pkeys_done(&world->pkeys);
 	free(world->counts);
 	free(world);
 }
@@ -445,6 +446,8 @@ static void sweep(struct world *world)
 		.left_out = world->left_out, .left_out_first = "switch 01 (0x1) at leaf0/3",
 		.plan = world->plan_generation ? &world->plan : NULL, .plan_generation = world->plan_generation,
 		.cables = world->cables, .cable_count = world->cable_count,
+		.pkeys = world->pkeys.count ? &world->pkeys : NULL, .pkeys_revision = world->pkeys_revision,
+		.pkeys_settled = !world->pkeys_unsettled,
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
 	size_t ports, requested;

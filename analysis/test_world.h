@@ -15,6 +15,7 @@
 
 #include "analysis/health.h"
 #include "fabric/fabric.h"
+#include "fabric/pkeys.h"
 #include "fabric/plan.h"
 #include "fabric/routes.h"
 
@@ -98,6 +99,9 @@ struct world {
 	uint64_t plan_generation; /* 0: there is no plan */
 	const struct health_cable *cables; /* temperatures of transceivers; set by the test */
 	size_t cable_count;
+	struct pkeys pkeys;       /* P_Key tables; without any, none is given */
+	uint64_t pkeys_revision;
+	bool pkeys_unsettled;
 	unsigned shuffle; /* samples in another order; 0: in order of port */
 	struct health_settings settings;
 	struct health *health;
@@ -142,6 +146,10 @@ void world_restart(struct world *world);
  *   avoid NODE PORT PORT  the destinations of the first are routed through the second; not read yet
  *   reread NODE           its table is read
  *   plan                  the present cables are the plan; move PORT N: to port N of its node
+ *   pkeys                 all HCA ports are full members of the default partition
+ *   pkey NODE KEY KEY KEY the P_Key table of the first port of an HCA; KEY: hexadecimal, or none
+ *   enforce PORT KEY KEY  a switch port enforces this table
+ *   unsettled, settled    whether tables are being changed
  *   sm lost|ok|GUID, masters N, log BYTES, stalled SECONDS, restart, route-change NODE ENTRIES, swap PORT PORT
  */
 void world_run(struct world *world, const char *script);

@@ -163,6 +163,34 @@ static bool run_port(struct world *world, const char *word, char args[4][40])
 	return true;
 }
 
+static void set_pkeys(struct world *world, uint32_t node, uint8_t port, char args[3][40], uint8_t enforcement)
+{
+	uint16_t keys[3];
+
+	for (size_t i = 0; i < 3; i++)
+		keys[i] = (uint16_t)strtoul(args[i], NULL, 16);
+	assert(pkeys_set(&world->pkeys, world->nodes[node].guid, port, keys, 3, enforcement, NULL) >= 0);
+	world->pkeys_revision++;
+}
+
+static void run_pkeys(struct world *world, const char *word, char args[4][40])
+{
+	static char usual[3][40] = { "ffff", "", "" };
+	struct world_end *end;
+	struct world_link *link;
+
+	if (!strcmp(word, "pkey")) {
+		set_pkeys(world, node_named(world, args[0]), 1, args + 1, 0);
+	} else if (!strcmp(word, "enforce")) {
+		link = link_named(world, args[0], &end);
+		(void)link;
+		set_pkeys(world, end->node, end->num, args + 1, PKEYS_INBOUND | PKEYS_OUTBOUND);
+	}
+	for (uint32_t i = 0; !strcmp(word, "pkeys") && i < world->node_count; i++)
+		if (world->nodes[i].type == NODE_CA)
+			set_pkeys(world, i, 1, usual, 0);
+}
+
 static void run_one(struct world *world, const char *command)
 {
 	char word[40] = "", args[4][40] = { "", "", "", "" };
@@ -203,6 +231,10 @@ static void run_one(struct world *world, const char *command)
 		world->left_out = (size_t)atoi(args[0]);
 	} else if (!strcmp(word, "stalled")) {
 		world->stalled_us = atoll(args[0]) * US_PER_S;
+	} else if (!strcmp(word, "pkeys") || !strcmp(word, "pkey") || !strcmp(word, "enforce")) {
+		run_pkeys(world, word, args);
+	} else if (!strcmp(word, "unsettled") || !strcmp(word, "settled")) {
+		world->pkeys_unsettled = !strcmp(word, "unsettled");
 	} else if (!strcmp(word, "plan")) {
 		world_plan(world);
 	} else if (!strcmp(word, "restart")) {

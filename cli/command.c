@@ -20,7 +20,7 @@ static const struct command commands[] = {
 	{ "balance", "[SUBJECT ...]",
 	  "load balance over equivalent links: measured, predicted by routes, cause", false,
 	  .run = balance_run },
-	{ "topology", "show|check [PLAN ...]|save FILE|diff FILE|dot|route A B|slurm|slurm-yaml|labels",
+	{ "topology", "show|check [PLAN ...]|save FILE|diff FILE|dot|partitions|route A B|slurm|slurm-yaml|labels",
 	  "topology summary, baseline and differences, cabling plan, routes, files of schedulers", false,
 	  .run = topology_run },
 	{ "what-if", "SUBJECT ...|--bad-links",

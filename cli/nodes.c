@@ -98,6 +98,8 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 		hide_firmware(moment.fabric, &shown);
 	code = moment_find_findings(&moment, err);
 	if (code == 0)
+		code = moment_load_pkeys(&moment, err);
+	if (code == 0)
 		code = locked_load(moment.reader, moment.snapshot->sweep.wall_us, &locked, err);
 	if (code == 0)
 		code = show(&options, &shown, &moment, &locked, err);

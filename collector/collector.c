@@ -41,6 +41,7 @@ static int restore(struct collector *collector, struct error *err)
 		code = findings_step_restore(&collector->findings, &restored, err);
 	if (code == 0) {
 		route_read_restore(&collector->routes, &restored.routes);
+		pkey_read_restore(&collector->pkeys, &restored.pkeys);
 		fabric = restored.fabric;
 		topology_monitor_restore(&collector->topology, fabric);
 		restored.fabric = NULL;
@@ -256,6 +257,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 		.memory = { .keys = wire->keys, .directed = wire->directed_smps,
 			    .no_smps = wire->discoverer->file != NULL },
 		.routes = { .interval_us = settings->routes_interval_us, .sink = sink },
+		.pkeys = { .off = settings->switches_only || wire->discoverer->file != NULL, .sink = sink },
 	};
 	int code;
 
@@ -290,6 +292,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 	wait_guard_done(&collector.wait_guard);
 	details_done(&collector.details);
 	route_read_done(&collector.routes);
+	pkey_read_done(&collector.pkeys);
 	sm_monitor_done(&collector.sm_monitor);
 	sweep_result_done(&collector.result);
 	return code;

@@ -39,6 +39,7 @@ struct fabric;
 #define EVENT_PORT_SELECT_ZERO "port-select-zero"
 #define EVENT_WAIT_CONTRADICTED "xmit-wait-contradicted"
 #define EVENT_ROUTES_CHANGED "routes-changed"
+#define EVENT_PKEYS_CHANGED "pkeys-changed"
 #define EVENT_ADAPTIVE_ROUTING "adaptive-routing"
 #define EVENT_FIRMWARE_CHANGED "firmware-changed" /* also of storage/saved/saved_firmware.c */
 #define EVENT_SM_CHANGED "sm-changed"

@@ -10,6 +10,7 @@
 #include "collector/details.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
+#include "collector/pkey_read.h"
 #include "collector/route_read.h"
 #include "collector/sink.h"
 #include "collector/sweep_result.h"
@@ -320,8 +321,8 @@ static void add_events(void *ctx, enum health_change change, struct finding *fin
 }
 
 int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
-		      struct node_memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
-		      struct error *err)
+		      struct node_memory *memory, struct route_read *routes, const struct pkey_read *pkeys,
+		      struct sweep *sweep, struct events *events, struct error *err)
 {
 	struct health_input input = {
 		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
@@ -330,6 +331,8 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		.stalled_us = step->stalled_us, .stall_reason = step->stall_reason,
 		.plan = step->plan, .plan_generation = step->plan_generation,
 		.cables = step->cables, .cable_count = step->cable_count,
+		.pkeys = pkeys->off ? NULL : &pkeys->pkeys, .pkeys_revision = pkeys->revision,
+		.pkeys_settled = pkeys->is_settled,
 	};
 	struct reporting reporting = { .events = events, .sweep = sweep };
 	struct gathered all = { 0 };

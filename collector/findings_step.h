@@ -23,6 +23,7 @@ struct node_memory;
 struct plan;
 struct restored;
 struct restored_finding;
+struct pkey_read;
 struct route_read;
 struct shape;
 struct shape_settings;
@@ -86,13 +87,14 @@ int findings_step_restore(struct findings_step *step, const struct restored *res
  * findings_step_run - update with one sweep
  * @result, @details:  its readings
  * @routes:  known tables; those to read again before a cause is named are requested
+ * @pkeys:   P_Key tables
  * @sweep:   its times, fabric and generation; findings are set, valid until the next call
  * @events:  findings that opened, changed or closed are added
  *
  * Return: 0 or ERR_NOMEM; then the findings are not updated.
  */
 int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
-		      struct node_memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
-		      struct error *err);
+		      struct node_memory *memory, struct route_read *routes, const struct pkey_read *pkeys,
+		      struct sweep *sweep, struct events *events, struct error *err);
 
 #endif

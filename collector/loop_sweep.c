@@ -91,6 +91,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	sweep_commit(&collector->result, &collector->memory);
 	details_commit(&collector->details);
 	route_read_commit(&collector->routes);
+	pkey_read_commit(&collector->pkeys);
 	if (collector->events.lost)
 		log_warning("%zu event%s %s lost: out of memory, or too many", collector->events.lost,
 			    text_plural(collector->events.lost), collector->events.lost == 1 ? "was" : "were");
@@ -272,6 +273,9 @@ static void fill_sweep(const struct collector *collector, const struct engine_co
 	sweep->routes = collector->settings->routes_interval_us ? &collector->routes.routes : NULL;
 	sweep->route_blocks = collector->routes.blocks;
 	sweep->route_block_count = collector->routes.block_count;
+	sweep->pkeys = collector->pkeys.off ? NULL : &collector->pkeys.pkeys;
+	sweep->pkey_changes = collector->pkeys.changes;
+	sweep->pkey_change_count = collector->pkeys.change_count;
 }
 
 static void fill_report(struct collector_report *report, const struct sweep *sweep)
@@ -399,28 +403,62 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 		collector->findings.plan = collector->settings->plan(collector->settings->plan_ctx,
 								     &collector->findings.plan_generation);
 	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
-				 &collector->routes, sweep, &collector->events, err);
+				 &collector->routes, &collector->pkeys, sweep, &collector->events, err);
 }
 
 /*
- * Read forwarding tables after the counters, for a small share of the time. Not if LIDs are in
- * doubt, and not at first while throttled.
+ * May tables be read after the counters, for a small share of the time? Not if LIDs are in doubt, and not at first
+ * while throttled.
  */
+static bool reads_tables(const struct collector *collector, const struct sweep *sweep, int64_t now_us)
+{
+	bool deferred = collector->throttle.on && now_us - collector->throttle.since_us < THROTTLE_HOLD_US;
+	bool cut = collector->result.cut && !routes_reserve_time(collector, sweep->start_us);
+
+	return !cut && collector->topology.confirmed && !deferred;
+}
+
+/* SMPs that a sweep may send for tables of one kind. */
+static uint64_t table_smps(unsigned rate, int64_t interval_us)
+{
+	return (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE);
+}
+
+static int read_pkeys(struct collector *collector, const struct sweep *sweep, const struct engine_counts *before,
+		      struct error *err)
+{
+	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
+	const struct pkey_read_limits limits = {
+		.mads = engine_counts(collector->engine).sent - before->sent,
+		.smps = table_smps(rate_now(collector), interval_us),
+		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
+	};
+	int code;
+
+	if (!reads_tables(collector, sweep, now_us))
+		return 0;
+	set_limits(collector, collector->settings->routes_window);
+	engine_stop_when(collector->engine, stop_requested);
+	code = pkey_read_run(&collector->pkeys, collector->engine, &collector->memory, &limits, now_us, sweep->wall_us,
+			     &collector->events, err);
+	engine_stop_when(collector->engine, NULL);
+	set_limits(collector, 0);
+	return code;
+}
+
 static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
 	unsigned rate = rate_now(collector);
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	const struct route_read_limits limits = {
-		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.smps = table_smps(rate, interval_us),
 		.blocks_per_s = route_read_blocks_per_s(rate),
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
-	bool deferred = collector->throttle.on && now_us - collector->throttle.since_us < THROTTLE_HOLD_US;
-	bool cut = collector->result.cut && !routes_reserve_time(collector, sweep->start_us);
 	int code;
 
-	if (cut || !collector->topology.confirmed || deferred) {
+	if (!reads_tables(collector, sweep, now_us)) {
 		route_read_skip(&collector->routes);
 		return 0;
 	}
@@ -510,6 +548,8 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 		sweep.generation = ++collector->topology.generation;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	code = read_routes(collector, &sweep, err);
+	if (code == 0)
+		code = read_pkeys(collector, &sweep, &before, err);
 	if (code == 0)
 		code = query_sms(collector, &sweep, err);
 	if (code == 0)

@@ -19,6 +19,7 @@
 #include "collector/firmware_read.h"
 #include "collector/topology_probe.h"
 #include "collector/node_memory.h"
+#include "collector/pkey_read.h"
 #include "collector/route_read.h"
 #include "collector/sm_monitor.h"
 #include "collector/sweep_events.h"
@@ -59,6 +60,7 @@ struct collector {
 	struct details details;
 	struct route_read routes;
 	struct firmware_read firmware;
+	struct pkey_read pkeys;
 	struct sm_monitor sm_monitor;
 	struct throttle throttle;
 	int64_t cut_us;              /* start of the first of consecutive cut sweeps; 0: the last one was complete */

@@ -31,5 +31,6 @@ void restored_done(struct restored *restored)
 	free(restored->findings);
 	free(restored->counts);
 	routes_done(&restored->routes);
+	pkeys_done(&restored->pkeys);
 	memset(restored, 0, sizeof(*restored));
 }

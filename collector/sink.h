@@ -20,6 +20,7 @@
 #include "fabric/counter.h"
 #include "fabric/detail.h"
 #include "fabric/firmware.h"
+#include "fabric/pkeys.h"
 #include "fabric/routes.h"
 
 struct error;
@@ -40,6 +41,12 @@ struct detail_sample {
 	uint32_t port;                      /* index into sweep.fabric->ports */
 	const struct detail_reading *reading;
 	const struct detail_delta *delta;   /* NULL at its first reading */
+};
+
+/* A port whose P_Key table is new or has changed. */
+struct pkey_change {
+	uint64_t node_guid;
+	uint8_t port;
 };
 
 /* 64 entries of a forwarding table that have changed. */
@@ -84,6 +91,10 @@ struct sweep {
 	const struct routes *routes;
 	const struct route_block *route_blocks;
 	size_t route_block_count;
+	/* P_Key tables as last read (collector/pkey_read.h); NULL: not read. Those that are new or have changed. */
+	const struct pkeys *pkeys;
+	const struct pkey_change *pkey_changes;
+	size_t pkey_change_count;
 };
 
 /* One port's last absolute reading. */
@@ -134,6 +145,7 @@ struct restored {
 	struct health_count *counts;
 	size_t count_count;
 	struct routes routes; /* includes switches that have been removed */
+	struct pkeys pkeys;   /* includes ports that have been removed */
 };
 
 /* restored_done - free the result of restore(). */

@@ -53,6 +53,9 @@ struct node {
 	uint16_t device_id;
 	uint16_t lid;         /* of a switch: port 0's; of others 0, see the ports */
 	uint16_t lft_top;     /* SwitchInfo.LinearFDBTop, which the collector updates; 0 for others */
+	/* Entries of a P_Key table; 0: unknown, or none. Not stored in the database. */
+	uint16_t partition_cap;   /* NodeInfo.PartitionCap: of HCA ports, and of port 0 of a switch */
+	uint16_t enforcement_cap; /* SwitchInfo.PartitionEnforcementCap: of external ports */
 	uint8_t type;         /* enum node_type */
 	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
 	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */
@@ -81,6 +84,7 @@ struct port {
 	uint8_t speed;      /* enum link_speed, active */
 	uint8_t width;      /* enum link_width, active */
 	uint8_t width_enabled, width_supported; /* masks */
+	uint8_t enforcement; /* of a switch port, as of the discovery: bits of enum pkey_enforcement (fabric/pkeys.h) */
 };
 
 struct fabric {

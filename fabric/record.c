@@ -29,6 +29,7 @@ static void write_node(struct text *text, const struct node *node)
 	const uint64_t values[] = {
 		node->guid, node->system_guid, node->type, node->port_count, node->vendor_id, node->device_id,
 		node->revision, node->lid, node->lft_top, node->enhanced_port0 | (uint64_t)node->kept << 1,
+		node->partition_cap, node->enforcement_cap,
 	};
 	size_t len = strlen(node->desc);
 
@@ -47,7 +48,7 @@ static void write_port(struct text *text, const struct fabric *fabric, const str
 	const uint64_t values[] = {
 		port->num, port->guid, port->lid, port->lmc, port->sm_lid, port->state, port->phys_state, port->width,
 		port->width_enabled, port->width_supported, port->speed, port->speed_enabled, port->speed_supported,
-		port->cap_mask, peer ? fabric->nodes[peer->node].guid : 0, peer ? peer->num : 0,
+		port->cap_mask, peer ? fabric->nodes[peer->node].guid : 0, peer ? peer->num : 0, port->enforcement,
 	};
 
 	write_numbers(text, "port", values, sizeof(values) / sizeof(values[0]), 1 << 1 | 1 << 14);
@@ -138,17 +139,19 @@ static bool take_desc(char **cursor, char ret[NODE_DESC_SIZE + 1])
 
 static bool read_node(struct record_reader *reader, char *cursor, struct error *err)
 {
-	uint64_t value[10];
+	enum { NUMBERS = 12 };
+	uint64_t value[NUMBERS];
 	static const struct {
 		int base;
 		uint64_t max;
-	} form[10] = {
+	} form[NUMBERS] = {
 		{ 16, UINT64_MAX }, { 16, UINT64_MAX }, { 10, 3 },          { 10, 255 },        { 10, UINT32_MAX },
 		{ 10, UINT16_MAX }, { 10, UINT32_MAX }, { 10, UINT16_MAX }, { 10, UINT16_MAX }, { 10, 3 },
+		{ 10, UINT16_MAX }, { 10, UINT16_MAX },
 	};
 	struct node node = { 0 };
 
-	for (size_t i = 0; i < 10; i++)
+	for (size_t i = 0; i < NUMBERS; i++)
 		if (!take(&cursor, form[i].base, form[i].max, &value[i]))
 			return false;
 	if (!take_desc(&cursor, node.desc))
@@ -164,6 +167,8 @@ static bool read_node(struct record_reader *reader, char *cursor, struct error *
 	node.lft_top = (uint16_t)value[8];
 	node.enhanced_port0 = value[9] & 1;
 	node.kept = value[9] >> 1;
+	node.partition_cap = (uint16_t)value[10];
+	node.enforcement_cap = (uint16_t)value[11];
 	return fabric_add_node(reader->fabric, &node, err) >= 0;
 }
 
@@ -182,12 +187,12 @@ static int want_link(struct record_reader *reader, uint32_t port, uint64_t peer_
 static bool read_port(struct record_reader *reader, char *cursor, struct error *err)
 {
 	enum { NUM, GUID, LID, LMC, SM_LID, STATE, PHYS, WIDTH, WIDTH_ENABLED, WIDTH_SUPPORTED, SPEED, SPEED_ENABLED,
-	       SPEED_SUPPORTED, CAP_MASK, PEER_GUID, PEER_NUM, COUNT };
+	       SPEED_SUPPORTED, CAP_MASK, PEER_GUID, PEER_NUM, ENFORCEMENT, COUNT };
 	static const uint64_t max[COUNT] = {
 		[NUM] = 255, [GUID] = UINT64_MAX, [LID] = UINT16_MAX, [LMC] = 7, [SM_LID] = UINT16_MAX, [STATE] = 15,
 		[PHYS] = 15, [WIDTH] = 255, [WIDTH_ENABLED] = 255, [WIDTH_SUPPORTED] = 255,
 		[SPEED] = LINK_SPEED_COUNT - 1, [SPEED_ENABLED] = UINT16_MAX, [SPEED_SUPPORTED] = UINT16_MAX,
-		[CAP_MASK] = UINT32_MAX, [PEER_GUID] = UINT64_MAX, [PEER_NUM] = 255,
+		[CAP_MASK] = UINT32_MAX, [PEER_GUID] = UINT64_MAX, [PEER_NUM] = 255, [ENFORCEMENT] = 3,
 	};
 	uint64_t value[COUNT];
 	struct port port = { 0 };
@@ -212,6 +217,7 @@ static bool read_port(struct record_reader *reader, char *cursor, struct error *
 	port.speed_enabled = (uint16_t)value[SPEED_ENABLED];
 	port.speed_supported = (uint16_t)value[SPEED_SUPPORTED];
 	port.cap_mask = (uint32_t)value[CAP_MASK];
+	port.enforcement = (uint8_t)value[ENFORCEMENT];
 	index = fabric_add_port(reader->fabric, &port, err);
 	if (index < 0)
 		return false;

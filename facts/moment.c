@@ -26,6 +26,8 @@ static void unload(struct moment *moment)
 	moment->findings = NULL;
 	moment->finding_of = NULL;
 	moment->finding_count = 0;
+	pkeys_done(&moment->pkeys);
+	moment->has_pkeys = false;
 	if (moment->snapshot)
 		snapshot_destroy(moment->snapshot);
 	moment->snapshot = NULL;
@@ -107,6 +109,14 @@ static int find_findings(const struct moment *moment, const struct shape *shape,
 	int code = open_findings_load(moment->reader, &query, ret, ret_count, err);
 
 	return code < 0 ? code : open_findings_mark(shape, moment->fabric, *ret, *ret_count, ret_of_port, err);
+}
+
+int moment_load_pkeys(struct moment *moment, struct error *err)
+{
+	int code = moment->has_pkeys ? 0 : reader_pkeys(moment->reader, moment->at_us, &moment->pkeys, err);
+
+	moment->has_pkeys = code == 0;
+	return code;
 }
 
 int moment_find_findings(struct moment *moment, struct error *err)
@@ -211,7 +221,8 @@ struct port_scope moment_scope(const struct moment *moment)
 {
 	return (struct port_scope){ .snapshot = moment->snapshot, .order = &moment->names_shown, .shape = moment->shape,
 				    .findings = moment->findings, .finding_count = moment->finding_count,
-				    .finding_of = moment->finding_of, .reference_us = moment->reference_us,
+				    .finding_of = moment->finding_of,
+				    .pkeys = moment->has_pkeys ? &moment->pkeys : NULL, .reference_us = moment->reference_us,
 				    .covered_us = moment->covered_us };
 }
 

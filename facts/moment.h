@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/pkeys.h"
 #include "facts/order.h"
 #include "facts/port_facts.h"
 
@@ -42,6 +43,8 @@ struct moment {
 	uint32_t *finding_of;       /* open_findings_mark() */
 	struct order names_shown;   /* names of its nodes as shown in tables */
 	const uint32_t *nodes;      /* indices of its nodes sorted by these names */
+	struct pkeys pkeys;         /* of moment_load_pkeys() */
+	bool has_pkeys;
 	int64_t reference_us;       /* reference time of ages: now, or the selected time */
 	int64_t at_us, window_us;   /* start of the window, as in struct snapshot_query */
 	int64_t covered_us;         /* snapshot_covered_us() of the window; 0: of one sweep */
@@ -71,6 +74,9 @@ int moment_find_shape(struct moment *moment, struct error *err);
 
 /* moment_find_findings - the same, and read the open findings, for the column finding. */
 int moment_find_findings(struct moment *moment, struct error *err);
+
+/* moment_load_pkeys - read the P_Key tables, for the columns of P_Keys. Return: 0 or an error of reader_pkeys(). */
+int moment_load_pkeys(struct moment *moment, struct error *err);
 
 /*
  * moment_select - resolve subjects, as selection_init()

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fabric/device.h"
 #include "fabric/fabric.h"
+#include "fabric/pkeys.h"
 #include "fabric/shape.h"
 #include "facts/cells.h"
 #include "facts/order.h"
@@ -304,6 +305,34 @@ static void fill_description(struct result *result, size_t at, const void *row)
 	result_text(result, at, description);
 }
 
+/* Those of all its ports, each once. Unknown: no table was read. */
+static void fill_pkeys(struct result *result, size_t at, const void *row)
+{
+	const struct port_scope *scope = ((const struct node_facts *)row)->scope;
+	const struct node *node = node_of(row);
+	bool any = false;
+
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
+		const struct pkey_table *table = pkeys_of(scope->pkeys, scope->snapshot->fabric, i);
+
+		if (table && !any)
+			result_empty(result, at);
+		any |= table != NULL;
+		for (unsigned j = 0; table && j < table->count; j++) {
+			bool listed = !table->keys[j];
+
+			for (uint32_t k = node->first_port; k <= i && !listed; k++) {
+				const struct pkey_table *other = pkeys_of(scope->pkeys, scope->snapshot->fabric, k);
+
+				for (unsigned n = 0; other && n < (k == i ? j : other->count) && !listed; n++)
+					listed = other->keys[n] == table->keys[j];
+			}
+			if (!listed)
+				result_item(result, at, "0x%04x", table->keys[j]);
+		}
+	}
+}
+
 #define MEMBER(member) COLUMN_MEMBER(struct node_facts, member)
 
 const struct column node_columns[] = {
@@ -371,6 +400,8 @@ const struct column node_columns[] = {
 	{ .key = "adaptive_routing", .title = "AR", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  MEMBER(adaptive_routing),
 	  .help = "adaptive routing of a switch: on or off, by the settings or as read from it" },
+	{ .key = "pkeys", .title = "P_KEYS", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE, .fill = fill_pkeys,
+	  .help = "P_Keys of its ports: of full members 0x8000 more; of a switch those that its ports enforce" },
 	{ .key = "description", .title = "DESCRIPTION", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_description, .help = "NodeDescription" },
 	{ .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE, MEMBER(age_s),

@@ -47,6 +47,7 @@ struct port_scope {
 	const struct finding_row *findings; /* the open ones, as of open_findings_load(); for the column finding */
 	size_t finding_count;
 	const uint32_t *finding_of; /* open_findings_mark(); NULL: no findings were loaded */
+	const struct pkeys *pkeys;  /* P_Key tables; NULL: not loaded */
 	int64_t reference_us;       /* wall clock for ages */
 	int64_t covered_us;         /* the window: numbers of a port_is_cut() in it are lower bounds; 0: one sweep */
 	bool newest;                /* of the newest sweep alone: a port that did not respond in it has no rates */

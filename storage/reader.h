@@ -22,6 +22,7 @@ struct error;
 struct fabric;
 struct name_map;
 struct reader;
+struct pkeys;
 struct routes;
 struct stored_reading;
 struct text;
@@ -199,6 +200,16 @@ int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, stru
  */
 int reader_routes_before(struct reader *reader, int64_t since_us, int64_t until_us, struct routes *ret,
 			 struct error *err);
+
+/*
+ * reader_pkeys - the P_Key tables (fabric/pkeys.h) as known at a time
+ * @at_us:  wall clock; 0: now
+ * @ret:    overwritten; pkeys_done() frees it
+ *
+ * A port whose table was not read by then has none. Tables of departed ports stay.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
+ */
+int reader_pkeys(struct reader *reader, int64_t at_us, struct pkeys *ret, struct error *err);
 
 struct detail_query {
 	int64_t at_us;      /* wall clock; 0: the newest sweep */

@@ -135,7 +135,7 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	int code = 0;
 
 	snprintf(script, sizeof(script),
-		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0 7\\n'; %s", rest);
+		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 0 0 -\\nend 1 0 7 0 0 0 0 7\\n'; %s", rest);
 	assert_int_equal(discovery_create(&settings, clock, &discovery, NULL), 0);
 	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL, NULL, 0, NULL), 0);
 	while (code == 0)
@@ -175,7 +175,7 @@ static int run_with_fallback(const char *first, const char *second, struct error
 
 TEST(a_fallback_discovers_for_a_helper_that_failed)
 {
-#define RECORDS "printf 'ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0 7\n'"
+#define RECORDS "printf 'ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 0 0 -\nend 1 0 7 0 0 0 0 7\n'"
 	struct error err;
 
 	assert_int_equal(run_with_fallback("kill -SEGV $$", RECORDS, &err), 1);
@@ -211,7 +211,7 @@ static int run_discovery(struct discovery *discovery, const struct fabric *last,
 
 TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 {
-#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 0 0 0 0 0 0\n"
+#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 0 0 -\nend 1 0 0 0 0 0 0 0\n"
 	static const char *const argv[] = { "/bin/sh", "-c", "echo $* >&2; cat >&2; printf '" LINES "'", "-", NULL };
 	struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
 	const struct explore_port ports[] = { { 0xabc, 1 }, { 0x5, 0 } };
@@ -238,10 +238,10 @@ TEST(the_last_topology_is_the_input_of_a_helper_that_needs_it)
 }
 
 /* A switch whose port 1 has a link to an unidentified node; the same with that node, which has its name. */
-#define SWITCH "ibwire-fabric 1\nnode 5 5 2 1 0 0 0 1 0 0 73\nport 0 5 1 0 0 4 5 2 0 0 8 0 0 0 0 0\n"
-#define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0\nend 1 2 7 0 0 0 0 7\n"
-#define WHOLE SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 6 1\n" \
-	"node 6 6 1 1 0 0 0 0 0 0 73\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1\nend 2 3 7 0 0 0 0 7\n"
+#define SWITCH "ibwire-fabric 1\nnode 5 5 2 1 0 0 0 1 0 0 0 0 73\nport 0 5 1 0 0 4 5 2 0 0 8 0 0 0 0 0 0\n"
+#define HOLED SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 0 0 0\nend 1 2 7 0 0 0 0 7\n"
+#define WHOLE SWITCH "port 1 0 0 0 0 4 5 2 0 0 8 0 0 0 6 1 0\n" \
+	"node 6 6 1 1 0 0 0 0 0 0 0 0 73\nport 1 6 2 0 0 4 5 2 0 0 8 0 0 0 5 1 0\nend 2 3 7 0 0 0 0 7\n"
 
 TEST(the_explorer_completes_a_result_of_libibnetdisc)
 {

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/pkeys.h"
 #include "wire/mad.h"
 
 struct error;
@@ -84,9 +85,6 @@ struct hca_port {
  * the text says; ERR_USAGE: @smi_ca is invalid; ERR_NOMEM.
  */
 int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port *ret, struct error *err);
-
-/* A P_Key has a bit for membership, full or limited. Source: IBA Vol 1, 10.9.1.1 and 10.9.2. */
-enum { PKEY_FULL = 0x8000, PKEY_DEFAULT = 0xffff };
 
 /*
  * hca_choose_pkey - the index of a partition in a P_Key table, as a full member if possible

@@ -5,6 +5,7 @@
 
 #include "fabric/counter.h"
 #include "fabric/device.h"
+#include "fabric/pkeys.h"
 #include "fabric/speed.h"
 
 /* Bits of PortInfo.CapabilityMask and CapabilityMask2. Source: IBA Vol 1, PortInfo; rdma-core libibmad. */
@@ -14,8 +15,8 @@ enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15, CAP2_EXTENDED_SPE
 enum {
 	INFO_LID = 16, INFO_SM_LID = 18, INFO_CAP_MASK = 20, INFO_WIDTH_ENABLED = 29, INFO_WIDTH_SUPPORTED = 30,
 	INFO_WIDTH_ACTIVE = 31, INFO_SPEED_SUPPORTED_STATE = 32, INFO_PHYS_STATE = 33, INFO_LMC = 34,
-	INFO_SPEED_ACTIVE_ENABLED = 35, INFO_SPEED_EXT2 = 56, INFO_CAP_MASK2 = 60, INFO_EXT_ACTIVE_SUPPORTED = 62,
-	INFO_EXT_ENABLED = 63,
+	INFO_SPEED_ACTIVE_ENABLED = 35, INFO_ENFORCEMENT = 43, INFO_SPEED_EXT2 = 56, INFO_CAP_MASK2 = 60,
+	INFO_EXT_ACTIVE_SUPPORTED = 62, INFO_EXT_ENABLED = 63,
 };
 
 /* Mellanox ExtendedPortInfo: offsets, and the bit of FDR10. */
@@ -73,6 +74,12 @@ uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE])
 const uint8_t *smp_read_lft(const uint8_t mad[MAD_SIZE])
 {
 	return mad + SMP_DATA_OFFSET;
+}
+
+void smp_read_pkeys(const uint8_t mad[MAD_SIZE], uint16_t ret[PKEYS_BLOCK])
+{
+	for (unsigned i = 0; i < PKEYS_BLOCK; i++)
+		ret[i] = get_be16(mad + SMP_DATA_OFFSET + (size_t)2 * i);
 }
 
 struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
@@ -139,6 +146,7 @@ struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE])
 			.port_count = info[3],
 			.system_guid = get_be64(info + 4),
 			.guid = get_be64(info + 12),
+			.partition_cap = get_be16(info + 28),
 			.device_id = get_be16(info + 30),
 			.revision = get_be32(info + 32),
 			.vendor_id = get_be32(info + 36) & 0xffffff,
@@ -152,6 +160,7 @@ void smp_read_switch(const uint8_t info[SMP_DATA_SIZE], struct node *ret)
 {
 	ret->lft_top = get_be16(info + 6);
 	ret->enhanced_port0 = info[16] >> 3 & 1;
+	ret->enforcement_cap = get_be16(info + 14);
 }
 
 bool smp_is_link_up(const uint8_t info[SMP_DATA_SIZE])
@@ -230,6 +239,7 @@ void smp_read_port(const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DAT
 	ret->width = info[INFO_WIDTH_ACTIVE];
 	ret->width_enabled = info[INFO_WIDTH_ENABLED];
 	ret->width_supported = info[INFO_WIDTH_SUPPORTED];
+	ret->enforcement = info[INFO_ENFORCEMENT] >> 2 & (PKEYS_INBOUND | PKEYS_OUTBOUND);
 	read_plain_speeds(info, extended, ret);
 	if (has_extended_speeds(caps))
 		read_extended_speeds(info, ret);

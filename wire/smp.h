@@ -12,6 +12,7 @@
 
 #include "fabric/detail.h"
 #include "fabric/fabric.h"
+#include "fabric/pkeys.h"
 #include "wire/mad.h"
 
 struct pma_caps;
@@ -38,7 +39,10 @@ struct smp_node {
 
 struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE]);
 
-/* smp_read_switch - LinearFDBTop and EnhancedPort0. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
+/*
+ * smp_read_switch - LinearFDBTop, EnhancedPort0 and PartitionEnforcementCap
+ * Source: IBA Vol 1, 14.2.5.4; libibmad fields.c.
+ */
 void smp_read_switch(const uint8_t info[SMP_DATA_SIZE], struct node *ret);
 
 /* smp_is_link_up - PortPhysicalState of PortInfo is LinkUp */
@@ -69,6 +73,13 @@ bool smp_read_adaptive_routing(const uint8_t mad[MAD_SIZE]);
  * osm_dump.c.
  */
 const uint8_t *smp_read_lft(const uint8_t mad[MAD_SIZE]);
+
+/*
+ * smp_read_pkeys - the 32 entries of a P_KeyTable block
+ * Of modifier: block in its lower 16 bits; of a switch, the port above them.
+ * Source: IBA Vol 1, 14.2.5.7 (P_KeyTable); compared with smpquery.
+ */
+void smp_read_pkeys(const uint8_t mad[MAD_SIZE], uint16_t ret[PKEYS_BLOCK]);
 
 /* Link state from PortInfo. Source: IBA Vol 1, 14.2.5.6; libibmad fields.c. */
 struct smp_link {

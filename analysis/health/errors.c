@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "analysis/health/state.h"
+#include "fabric/pkeys.h"
 
 /* Bits per second; 0: unknown. */
 static double rate_of(const struct health_port *port)
@@ -211,20 +212,47 @@ static void check_link(struct health *health, struct health_port *port)
 	health_ring_increase(health, open, port, RING_LINK, 0);
 }
 
+/*
+ * What the P_Key tables of both ends of a link say about dropped packets, as they were last read
+ * @ret_cause:  unchanged if they are not known
+ */
+static void explain_constraints(const struct health *health, const struct health_port *port, const char **ret_cause,
+				char ret[200])
+{
+	const struct pkeys *pkeys = health->input->pkeys;
+	const struct pkey_table *of_switch = pkeys ? pkeys_find(pkeys, port->node->guid, port->num) : NULL;
+	const struct pkey_table *of_host =
+		pkeys && port->peer ? pkeys_find(pkeys, port->peer->node->guid, port->peer->num) : NULL;
+	uint16_t lacking;
+
+	ret[0] = '\0';
+	if (!of_switch || !of_switch->enforcement || !of_host)
+		return;
+	lacking = pkeys_lacking(of_host, of_switch);
+	*ret_cause = lacking ? "switch-port" : "other-member";
+	if (lacking)
+		snprintf(ret, 200, ": the switch port lacks P_Key 0x%04x of %.80s", lacking, port->peer->node->name);
+	else
+		snprintf(ret, 200, ": the tables of both ends agree, so the packets have a P_Key that %.80s does not "
+			 "have, or no longer has", port->peer->node->name);
+}
+
 static void check_constraints(struct health *health, struct health_port *port)
 {
 	double limit = health->settings.limits[FINDING_CONSTRAINT_ERRORS].warning;
 	double count = health_ring_sum(health, port->tracker, RING_CONSTRAINTS, 0, NULL);
 	struct health_open_finding *open = health_find(health, FINDING_CONSTRAINT_ERRORS, port->node, port->num, 0);
-	char amount[96];
+	const char *cause = "partition";
+	char amount[96], why[200];
 
 	if (!holds(port, open, count, limit))
 		return;
+	explain_constraints(health, port, &cause, why);
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_CONSTRAINT_ERRORS, .severity = FINDING_WARNING, .port = port,
-		.since = port->tracker->rings[RING_CONSTRAINTS].since, .cause = "partition" });
-	health_text(open, "%s because of their partition (P_Key); warning threshold: %.0f in 5 min",
-		    health_ring_amount(health, open, port, RING_CONSTRAINTS, 0, count, "packets dropped", amount),
+		.since = port->tracker->rings[RING_CONSTRAINTS].since, .cause = cause });
+	health_text(open, "%s because of their partition (P_Key)%s; warning threshold: %.0f in 5 min",
+		    health_ring_amount(health, open, port, RING_CONSTRAINTS, 0, count, "packets dropped", amount), why,
 		    limit);
 	health_number(open, "constraint_errors_per_5min", count);
 	health_ring_increase(health, open, port, RING_CONSTRAINTS, 0);

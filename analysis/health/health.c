@@ -52,7 +52,7 @@ void health_settings_default(struct health_settings *ret)
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
 	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic, &health_cabling,
-	&health_firmware, &health_cables,
+	&health_firmware, &health_cables, &health_partitions,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -123,6 +123,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_PLAN_DIFFERS:
 	case FINDING_FIRMWARE_MIXED:
 	case FINDING_CABLE_HOT:
+	case FINDING_PARTITION:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

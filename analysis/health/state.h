@@ -273,7 +273,8 @@ extern const struct health_rule health_traffic;    /* traffic that falls */
 extern const struct health_rule health_cabling;    /* differences from the cabling plan */
 extern const struct health_rule health_firmware;   /* nodes of one kind with different versions */
 extern const struct health_rule health_cables;     /* hot transceivers */
-enum { HEALTH_RULES = 14 };
+extern const struct health_rule health_partitions; /* P_Keys that do not fit */
+enum { HEALTH_RULES = 15 };
 
 struct health {
 	struct health_settings settings;

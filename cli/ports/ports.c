@@ -12,6 +12,7 @@
 #include "cli/lib/columns.h"
 #include "cli/lib/options.h"
 #include "cli/ports/port_details.h"
+#include "cli/ports/port_pkeys.h"
 #include "cli/lib/sorting.h"
 #include "cli/lib/moment_options.h"
 #include "fabric/fabric.h"
@@ -70,7 +71,7 @@ static const struct column_item port_items[] = {
 enum { ITEM_COUNT = sizeof(port_items) / sizeof(*port_items), DETAIL_ITEMS = 11 };
 
 struct ports_options {
-	bool all, errors, counters, details;
+	bool all, errors, counters, details, pkeys;
 	const char *sort, *columns;
 	struct sorting sorting;
 	struct columns shown;
@@ -123,6 +124,8 @@ static bool is_wanted(const struct moment *moment, const struct selection *selec
 {
 	if (!selection_has_port(selection, index) || !port_is_pollable(moment->fabric, &moment->fabric->ports[index]))
 		return false;
+	if (own->pkeys)
+		return port_pkeys_has(moment, index);
 	if (own->all || selection_names_port(selection, index) || moment_port_was_seen(moment, index))
 		return true;
 	(*hidden)++;
@@ -312,6 +315,9 @@ static int show(const struct options *options, const struct ports_options *own, 
 			&(struct ordering){ moment, &own->sorting });
 	if (code == 0 && own->details && !own->columns && options->format == RESULT_TABLE)
 		code = print_details(moment, options, own, &rows, err);
+	else if (code == 0 && own->pkeys)
+		code = port_pkeys_print(moment, options, rows.views, own->top && rows.count > (size_t)own->top ?
+					(size_t)own->top : rows.count, err);
 	else if (code == 0)
 		code = print_rows(moment, options, own, &rows, err);
 	port_details_done(&rows.details);
@@ -338,6 +344,9 @@ static int check(const struct command *command, const struct options *options, s
 		return code;
 	if (own->counters && own->details)
 		return options_usage_error(command, err, "--counters and --details are mutually exclusive");
+	if (own->pkeys && (own->counters || own->details || own->errors || own->columns || own->sort))
+		return options_usage_error(command, err, "--pkeys does not take --errors, --counters, --details, "
+					   "--columns or --sort");
 	if (own->counters && own->columns)
 		return options_usage_error(command, err, "--counters and --columns are mutually exclusive");
 	if (!own->details && own->sorting.column &&
@@ -358,6 +367,8 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 			 "absolute counters, one per line (JSON and CSV always have them)"),
 		OPT_FLAG("details", 0, &own.details,
 			 "bit error rates, FEC, errors and detail counters, one per line"),
+		OPT_FLAG("pkeys", 0, &own.pkeys,
+			 "P_Keys of HCA and router ports, and of switch ports that enforce them"),
 		OPT_TEXT("columns", 'c', "LIST", &own.columns, COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &own.sort, "sort by " SORTING_HELP),
 		OPT_NUMBER("top", 'n', "N", &own.top, 1, "show only the first N"),
@@ -383,6 +394,8 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 		return code;
 	}
 	code = moment_find_findings(&moment, err);
+	if (code == 0 && own.pkeys)
+		code = moment_load_pkeys(&moment, err);
 	if (code == 0)
 		code = show(&options, &own, &moment, err);
 	moment_done(&moment);

@@ -20,6 +20,7 @@
 #include "fabric/name_map.h"
 #include "fabric/netfile.h"
 #include "fabric/shape.h"
+#include "pages/partitions.h"
 #include "storage/reader.h"
 
 int topology_save(const struct topology_options *options, const struct topology *topology, const char *path,
@@ -127,7 +128,18 @@ void topology_close(struct topology *topology)
 	memset(topology, 0, sizeof(*topology));
 }
 
-enum { SHOW, SAVE, DIFF, CHECK, DOT, ROUTE, SLURM, SLURM_YAML, LABELS, WORDS };
+/* `ibwire topology partitions` */
+static int topology_partitions(const struct topology_options *options, struct topology *topology, struct error *err)
+{
+	struct page *page = NULL;
+	int code = moment_load_pkeys(&topology->moment, err);
+
+	if (code == 0)
+		code = partitions_page(topology->shape, &topology->moment.pkeys, &page, err);
+	return code < 0 ? code : output_page(page, &options->common, NULL, err);
+}
+
+enum { SHOW, SAVE, DIFF, CHECK, DOT, PARTITIONS, ROUTE, SLURM, SLURM_YAML, LABELS, WORDS };
 
 static int run_subcommand(int word, const struct topology_options *options, struct error *err)
 {
@@ -152,6 +164,9 @@ static int run_subcommand(int word, const struct topology_options *options, stru
 		break;
 	case DOT:
 		code = topology_dot(options, &topology, err);
+		break;
+	case PARTITIONS:
+		code = topology_partitions(options, &topology, err);
 		break;
 	case SLURM:
 	case SLURM_YAML:
@@ -178,7 +193,10 @@ static int check_options(const struct command *command, const struct topology_op
 		return options_usage_error(command, err, "--from cannot be combined with --at");
 	if (options->from && options->common.db)
 		return options_usage_error(command, err, "--from and --db are mutually exclusive");
-	if (options->common.format != RESULT_TABLE && word != SHOW && word != DIFF && word != CHECK)
+	if (options->from && word == PARTITIONS)
+		return options_usage_error(command, err, "partitions requires the database, not --from");
+	if (options->common.format != RESULT_TABLE && word != SHOW && word != DIFF && word != CHECK &&
+	    word != PARTITIONS)
 		return options_usage_error(command, err, "%s does not take --format", options->common.argv[0]);
 	return topology_scheduler_check(command, options, options->common.argv[0], err);
 }
@@ -188,7 +206,7 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	static const struct { const char *word; int arguments; const char *takes; } words[WORDS] = {
 		[SHOW] = { "show", 0, "no argument" }, [SAVE] = { "save", 1, "one file" },
 		[DIFF] = { "diff", 1, "one file" }, [DOT] = { "dot", 0, "no argument" },
-		[CHECK] = { "check", -1, "plans" },
+		[CHECK] = { "check", -1, "plans" }, [PARTITIONS] = { "partitions", 0, "no argument" },
 		[ROUTE] = { "route", 2, "two ends" }, [SLURM] = { "slurm", 0, "no argument" },
 		[SLURM_YAML] = { "slurm-yaml", 0, "no argument" }, [LABELS] = { "labels", 0, "no argument" },
 	};
@@ -219,8 +237,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
 		;
 	if (i == WORDS || !options.common.argc)
-		return options_usage_error(command, err, "give a sub-command: show, save, diff, check, dot, route, "
-			"slurm, slurm-yaml or labels");
+		return options_usage_error(command, err, "give a sub-command: show, save, diff, check, dot, partitions, "
+			"route, slurm, slurm-yaml or labels");
 	if (words[i].arguments >= 0 && options.common.argc != 1 + words[i].arguments)
 		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
 	if (i == ROUTE && (options.from || options.summary || options.hosts || options.html || options.settings_path))

@@ -30,6 +30,7 @@ static bool is_anonymous(const char *table, const char *column)
 		"route_version.ports", "firmware.psid", "snapshot_firmware.psid",
 		"cable.vendor", "cable.part", "cable.revision", "cable.length", "cable.type",
 		"cable.firmware", "cable_reading.rx_power", "cable_reading.tx_power", "cable_reading.tx_bias",
+		"pkey_version.keys",
 	};
 	char name[96];
 

@@ -54,6 +54,7 @@ const struct catalog_table catalog_tables[] = {
 	{ "port_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL, GUID("guid") } },
 	{ "route_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL } },
 	{ "firmware", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL } },
+	{ "pkey_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL } },
 	{ "sweep", DATA_SWEEPS, RANGE_SWEEPS, "id", 1, NULL, NULL, { GUID("sm_guid") } },
 	{ "span", DATA_GAPS, RANGE_LASTING, "from_sweep", 1, NULL, NULL,
 	  { STILL, { "from_sweep", "max(from_sweep, " CATALOG_FIRST ")", NULL } } },

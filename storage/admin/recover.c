@@ -220,6 +220,7 @@ static const struct { const char *table, *rows; } unusable[] = {
 	{ "port_version", "from_sweep > " NEWEST " OR " ADMIN_PORT_WITHOUT_NODE },
 	{ "route_version", "from_sweep > " NEWEST },
 	{ "firmware", "from_sweep > " NEWEST },
+	{ "pkey_version", "from_sweep > " NEWEST },
 	{ "span", "from_sweep > " NEWEST },
 	{ "finding_state", "finding NOT IN (SELECT id FROM finding) OR state_sweep NOT NULL AND NOT EXISTS (SELECT 1"
 	  " FROM finding_state b WHERE b.finding = finding_state.finding"

@@ -241,7 +241,7 @@ TEST_WITH(a_released_database_of_version_1_gets_the_table_of_jobs, set_up_releas
 
 /* Tables that version 7 added. */
 static const char *const added[] = { "firmware", "snapshot_firmware", "wait_contradicted",
-				     "cable_reading", "node_reading", "cable", "import", NULL };
+				     "cable_reading", "node_reading", "cable", "import", "pkey_version", NULL };
 
 static bool is_added(const char *table)
 {

@@ -265,6 +265,7 @@ static const struct {
 	{ "port_version", "from_sweep", 1, SCHEMA_SWEEPS },
 	{ "route_version", "from_sweep", 1, SCHEMA_SWEEPS },
 	{ "firmware", "id", 1, INT64_MAX - 1 },
+	{ "pkey_version", "from_sweep", 1, SCHEMA_SWEEPS },
 	{ "finding", "id", 1, INT64_MAX - 1 },
 	{ "finding", "opened_us", 0, SCHEMA_TIME_MOST_US },
 	{ "finding", "closed_us", 0, SCHEMA_TIME_MOST_US },

@@ -627,8 +627,23 @@ static const char tables_wait_contradicted[] =
 	"		node BETWEEN 1 AND 2097151 AND from_sweep BETWEEN 1 AND 1099511627776)\n"
 	");\n";
 
+static const char tables_pkey[] =
+	"CREATE TABLE pkey_version ( -- P_Key table of an HCA or enforcing switch port, and when it was valid\n"
+	"	from_sweep INTEGER NOT NULL,\n"
+	"	port INTEGER NOT NULL REFERENCES port (id),\n"
+	"	to_sweep INTEGER,\n"
+	"	keys BLOB NOT NULL, -- two bytes per entry, the upper one first; up to the last one in use\n"
+	"	enforcement INTEGER NOT NULL, -- of a switch port: 1 outbound, 2 inbound, 3 both; otherwise 0\n"
+	"	CONSTRAINT pkey_version_range CHECK (\n"
+	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
+	"		port BETWEEN 1 AND 2097151 AND length(keys) % 2 = 0 AND length(keys) <= 131072 AND\n"
+	"		enforcement BETWEEN 0 AND 3),\n"
+	"	PRIMARY KEY (from_sweep, port)\n"
+	") WITHOUT ROWID;\n"
+	"CREATE INDEX pkey_version_now ON pkey_version (port) WHERE to_sweep IS NULL;\n";
+
 /* Tables that version 7 added, which follow those of version 6; NULL ends the list. */
-static const char *const tables_7[] = { tables_firmware, tables_wait_contradicted, tables_cable, NULL };
+static const char *const tables_7[] = { tables_firmware, tables_wait_contradicted, tables_cable, tables_pkey, NULL };
 
 void tables_append_untyped(struct text *sql, int version)
 {

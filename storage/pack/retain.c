@@ -109,6 +109,8 @@ static const struct removal sums_sql[] = {
 	  " LIMIT 2048)", NULL },
 	{ "DELETE FROM route_version WHERE (from_sweep, node, block) IN (SELECT from_sweep, node, block FROM"
 	  " route_version WHERE to_sweep <= :to LIMIT 2048)", NULL },
+	{ "DELETE FROM pkey_version WHERE (from_sweep, port) IN (SELECT from_sweep, port FROM pkey_version"
+	  " WHERE to_sweep <= :to LIMIT 2048)", NULL },
 	{ "DELETE FROM sweep WHERE id >= :from AND id < :to AND NOT EXISTS (SELECT 1 FROM hour h WHERE"
 	  " h.to_sweep = sweep.id + 1) AND id NOT IN " STILL_NAMED, NULL },
 	{ "DELETE FROM chunk_window WHERE id = :id", NULL },

@@ -16,6 +16,7 @@
 
 struct error;
 struct name_map;
+struct pkeys;
 struct routes;
 
 /* The version of a node or port. */
@@ -59,5 +60,12 @@ int topology_put_last_names(sqlite3 *db, const struct topology *topology, const 
  * A damaged row is treated as a block that was not read.
  */
 int routes_load(sqlite3 *db, int64_t sweep, int64_t until, struct routes *ret, struct error *err);
+
+/*
+ * pkeys_load - the P_Key tables as they were known at a sweep
+ * @sweep:  0: as they are known now
+ * @ret:    overwritten; pkeys_done() frees it; empty on error
+ */
+int pkeys_load(sqlite3 *db, int64_t sweep, struct pkeys *ret, struct error *err);
 
 #endif

@@ -289,8 +289,8 @@ static int store_sweep_events(struct writer *writer, const struct sweep *sweep, 
 static int store_all(struct writer *writer, const struct sweep *sweep, struct error *err)
 {
 	static int (*const parts[])(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err) = {
-		writer_store_sweep, writer_store_samples, writer_store_details, writer_store_routes, store_sweep_events,
-		writer_store_findings,
+		writer_store_sweep, writer_store_samples, writer_store_details, writer_store_routes, writer_store_pkeys,
+		store_sweep_events, writer_store_findings,
 	};
 	struct writer_cache *cache = &writer->cache;
 	int64_t id = cache->sweep + 1, newest;

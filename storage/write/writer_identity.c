@@ -89,6 +89,7 @@ static const char *const expired_sql[] = {
 	"UPDATE port_version SET peer = NULL WHERE port IN (SELECT v.peer FROM port_version v WHERE v.port IN " PORTS
 	") AND peer IN " PORTS,
 	"DELETE FROM port_version WHERE port IN " PORTS,
+	"DELETE FROM pkey_version WHERE port IN " PORTS,
 	"DELETE FROM node_version WHERE node IN " NODES,
 	"DELETE FROM route_version WHERE to_sweep IS NULL AND node IN " NODES,
 	"DELETE FROM caps WHERE node IN " NODES,

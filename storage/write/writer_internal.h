@@ -97,7 +97,8 @@ int writer_cache_set_port(struct writer_cache *cache, uint32_t id, uint32_t node
 enum writer_statement {
 	WRITE_NODE, WRITE_PORT, WRITE_NEW_IDS, WRITE_BOOT, FIND_BOOT, WRITE_SWEEP,
 	OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
-	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_GAP, CLOSE_GAP,
+	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION,
+	OPEN_PKEY_VERSION, CLOSE_PKEY_VERSION, OPEN_GAP, CLOSE_GAP,
 	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
 	WRITE_CONTRADICTED,
 	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_FIRMWARE, FIND_JOBS, FIND_IMPORT,
@@ -229,12 +230,14 @@ int writer_store_topology(struct writer *writer, const struct sweep *sweep, int6
  * writer_store_samples  - deltas, gaps and absolute readings
  * writer_store_details  - readings of slow counters
  * writer_store_routes   - changed blocks of forwarding tables (routes.c)
+ * writer_store_pkeys    - changed P_Key tables (pkeys.c)
  * writer_store_findings - findings that opened, changed or closed
  */
 int writer_store_sweep(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 int writer_store_details(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+int writer_store_pkeys(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 int writer_store_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 
 /* writer_store_events - store events with sweep @id. */

@@ -356,6 +356,8 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 		result = restore_firmware(writer, ret, err);
 	if (!result)
 		result = routes_load(writer->db, 0, 0, &ret->routes, err);
+	if (!result)
+		result = pkeys_load(writer->db, 0, &ret->pkeys, err);
 	if (!result && writer->cache.sweep)
 		result = restore_sweep(writer, ret, err);
 	if (result < 0)

@@ -37,6 +37,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[OPEN_ROUTE_VERSION] = "INSERT INTO route_version (from_sweep, node, block, ports) VALUES (?, ?, ?, ?)",
 	[CLOSE_ROUTE_VERSION] = "UPDATE route_version SET to_sweep = ? WHERE node = ? AND block = ? AND"
 				" to_sweep IS NULL",
+	[OPEN_PKEY_VERSION] = "INSERT INTO pkey_version (from_sweep, port, keys, enforcement) VALUES (?, ?, ?, ?)",
+	[CLOSE_PKEY_VERSION] = "UPDATE pkey_version SET to_sweep = ? WHERE port = ? AND to_sweep IS NULL",
 	[OPEN_GAP] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
 	[CLOSE_GAP] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[WRITE_HOT] = "INSERT INTO hot (id, samples) VALUES (?, ?)",

@@ -187,6 +187,7 @@ static void put_node_info(const struct node *node, const struct port *at, uint8_
 	put_be64(data + 4, node->system_guid);
 	put_be64(data + 12, node->guid);
 	put_be64(data + 20, at->guid ? at->guid : node->guid);
+	put_be16(data + 28, node->partition_cap);
 	put_be16(data + 30, node->device_id);
 	put_be32(data + 36, (uint32_t)at->num << 24 | node->vendor_id);
 }
@@ -216,6 +217,30 @@ static void put_table_block(const struct virtual *world, uint64_t guid, uint32_t
 	memset(data, ROUTES_NO_PORT, ROUTES_BLOCK);
 	if (table && first < table->lids)
 		memcpy(data, table->ports + first, ROUTES_BLOCK);
+}
+
+/*
+ * The P_Keys that a test sets; without any, only the default partition. The modifier of a switch has the port above
+ * the block. Return: whether the port has such a block.
+ */
+static bool put_pkeys(struct virtual *world, uint32_t port, uint32_t modifier, uint8_t *data)
+{
+	uint32_t node = world->built->ports[port].node, block = modifier & 0xffff;
+	bool of_switch = is_switch(world, port);
+	const struct pkey_table *table;
+
+	if (of_switch)
+		port = fabric_node_port(world->built, node, (uint8_t)(modifier >> 16));
+	world->agents[node].pkey_queries++;
+	if (port == FABRIC_NONE || (world->built->nodes[node].partition_cap && !of_switch &&
+				    block * PKEYS_BLOCK >= world->built->nodes[node].partition_cap))
+		return false;
+	table = pkeys_of(&world->pkeys, world->built, port);
+	if (!table && !block && !of_switch)
+		put_be16(data, PKEY_DEFAULT);
+	for (unsigned i = 0; table && i < PKEYS_BLOCK && block * PKEYS_BLOCK + i < table->count; i++)
+		put_be16(data + (size_t)2 * i, table->keys[block * PKEYS_BLOCK + i]);
+	return true;
 }
 
 /* Return: whether a subnet manager runs at the port. */
@@ -258,6 +283,7 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 		return true;
 	case SMP_SWITCH_INFO:
 		put_be16(data + 6, node->lft_top);
+		put_be16(data + 14, node->enforcement_cap);
 		data[16] = 1 << 3; /* EnhancedPort0 */
 		data[11] = agent->state_change ? 1 << 2 : 0;
 		return true;
@@ -269,6 +295,8 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 			return false;
 		put_port_info(&world->built->ports[selected], fabric_port_lid(world->built, at), data);
 		return true;
+	case SMP_PKEY_TABLE:
+		return put_pkeys(world, port, header->modifier, data);
 	case SMP_LINEAR_FORWARDING_TABLE:
 		put_table_block(world, node->guid, header->modifier, data);
 		return true;

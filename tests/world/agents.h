@@ -50,7 +50,7 @@ struct agent {
 	uint64_t pm_key;          /* performance MADs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */
 	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped, queries_dropped;
-	unsigned adaptive_queries, firmware_queries;
+	unsigned adaptive_queries, firmware_queries, pkey_queries;
 };
 
 /* Counters of a port that a test sets, in place of those of the virtual fabric's traffic. */

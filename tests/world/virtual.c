@@ -116,6 +116,7 @@ void virtual_destroy(struct virtual *world)
 	free(world->agents);
 	free(world->counters);
 	routes_done(&world->tables);
+	pkeys_done(&world->pkeys);
 	spread_done(&world->spread);
 	host_table_done(&world->hosts);
 	fabric_destroy(world->built);

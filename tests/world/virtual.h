@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
+#include "fabric/pkeys.h"
 #include "sim/job.h"
 #include "tests/world/agents.h"
 #include "tests/world/spread.h"
@@ -140,6 +141,7 @@ struct virtual {
 	uint32_t route_order;
 	struct spread spread;
 	struct routes tables;
+	struct pkeys pkeys; /* of agents; a port without any is a full member of the default partition */
 	uint32_t lids;
 	bool trunks_changed, tables_changed, loads_changed; /* since they were last computed */
 	/* The subnet manager. */
