@@ -222,7 +222,8 @@ struct port_scope moment_scope(const struct moment *moment)
 	return (struct port_scope){ .snapshot = moment->snapshot, .order = &moment->names_shown, .shape = moment->shape,
 				    .findings = moment->findings, .finding_count = moment->finding_count,
 				    .finding_of = moment->finding_of,
-				    .pkeys = moment->has_pkeys ? &moment->pkeys : NULL, .reference_us = moment->reference_us,
+				    .pkeys = moment->has_pkeys ? &moment->pkeys : NULL,
+				    .reference_us = moment->reference_us,
 				    .covered_us = moment->covered_us };
 }
 

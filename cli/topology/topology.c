@@ -237,8 +237,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
 		;
 	if (i == WORDS || !options.common.argc)
-		return options_usage_error(command, err, "give a sub-command: show, save, diff, check, dot, partitions, "
-			"route, slurm, slurm-yaml or labels");
+		return options_usage_error(command, err, "give a sub-command: show, save, diff, check, dot, "
+			"partitions, route, slurm, slurm-yaml or labels");
 	if (words[i].arguments >= 0 && options.common.argc != 1 + words[i].arguments)
 		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
 	if (i == ROUTE && (options.from || options.summary || options.hosts || options.html || options.settings_path))
