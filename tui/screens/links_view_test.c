@@ -379,7 +379,7 @@ MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 	assert_int_equal(made->self.rows.table.row_count, 1);
 }
 
-MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
+MODEL_TEST(the_stall_of_a_known_tick_is_shown_and_of_others_a_dash)
 {
 	struct fabric *fabric = made->model.sample.fabric;
 	const struct link_row *link = link_of(made, LEAF(1), 1);
@@ -392,6 +392,8 @@ MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 	fabric->nodes[LEAF(1)].device_id = 0xd2f0;
 	for (size_t i = 0; i < fabric->node_count; i++)
 		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
+	/* The tick of the HCA is assumed, or its counters contradict that. */
+	caps[fabric->ports[link->ends[0]].node].wait_contradicted = true;
 	made->model.snapshot.caps = caps;
 	/* 4x HDR: 3.125e9 ticks of 8 bytes a second; two seconds. */
 	sum->value[COUNTER_XMIT_WAIT] = 781250000;
@@ -399,6 +401,10 @@ MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 	link = link_of(made, LEAF(1), 1);
 	assert_string_equal(cell_of(made, link, LINK_STALL_BACK), "12.5");
 	assert_string_equal(cell_of(made, link, LINK_STALL), "-");
+	caps[fabric->ports[link->ends[0]].node].wait_contradicted = false;
+	show(made);
+	link = link_of(made, LEAF(1), 1);
+	assert_string_equal(cell_of(made, link, LINK_STALL), "0.0");
 	/* Ticks are shown for every device. */
 	assert_string_not_equal(cell_of(made, link, LINK_WAIT), "-");
 	sum->saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
