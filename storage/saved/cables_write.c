@@ -192,7 +192,7 @@ static void bind_cable(sqlite3_stmt *statement, const struct importing *importin
 	bind_number(statement, PLANE_AT, port->plane);
 }
 
-/* The row of the cable in a port, unless it is still valid. */
+/* The row of the cable in a port, unless it is still valid. What the import does not have may be the same. */
 static int write_cable(struct importing *importing, size_t at, struct error *err)
 {
 	const struct ibdiagnet_port *port = &importing->bundle->ports[at];
@@ -292,8 +292,9 @@ static int write_ports(struct importing *importing, struct error *err)
 	sqlite3 *db = importing->writer->db;
 	int result = db_prepare(db, "UPDATE cable SET last_import = ?3, cage = coalesce(?11, cage),"
 				" plane = coalesce(?12, plane) WHERE node_guid = ?1 AND port = ?2 AND to_import IS NULL"
-				" AND serial = ?4 AND vendor = ?5 AND part = ?6 AND revision = ?7 AND length = ?8"
-				" AND type = ?9 AND firmware = ?10", &importing->same, err);
+				" AND serial = ?4 AND ?5 IN ('', vendor) AND ?6 IN ('', part) AND ?7 IN ('', revision)"
+				" AND ?8 IN ('', length) AND ?9 IN ('', type) AND ?10 IN ('', firmware)",
+				&importing->same, err);
 
 	if (result == 0)
 		result = db_prepare(db, "INSERT INTO cable (node_guid, port, from_import, last_import, serial, vendor,"
