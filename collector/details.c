@@ -32,6 +32,9 @@
 #define TIMED_OUT_MAX 3
 #define GIVEN_UP_TURNS 60
 
+/* PortSamplesControl: settings. */
+#define SELDOM_STATE_TURNS 24
+
 /* Index of node_entry.timed_out_queries for the tick. */
 #define TIMED_OUT_TICK DETAIL_SAMPLES_CONTROL
 
@@ -374,24 +377,37 @@ static void query_attributes(struct details *details, uint32_t port, enum detail
 }
 
 /*
+ * The seldom attribute of a port in this turn. Ports begin with different ones: a node's refusals are known after a
+ * few turns. States, which rarely change, are read once in SELDOM_STATE_TURNS turns each.
+ * Return: DETAIL_ATTRIBUTE_COUNT: it has none
+ */
+static enum detail_attribute choose_seldom(const struct details *details, uint32_t port)
+{
+	static const enum detail_attribute states[] = { DETAIL_SAMPLES_CONTROL, DETAIL_SAMPLES_SELECT };
+	uint64_t turn = details->sweep / DETAILS_SWEEPS + port, slot = turn % SELDOM_STATE_TURNS;
+	enum detail_attribute existing[DETAIL_ATTRIBUTE_COUNT];
+	size_t count = 0;
+
+	if (slot < sizeof(states) / sizeof(states[0]) && has_attribute(details, port, states[slot]))
+		return states[slot];
+	for (int i = DETAIL_SELDOM; i < DETAIL_ATTRIBUTE_COUNT; i++)
+		if (!detail_is_state((enum detail_attribute)i) &&
+		    has_attribute(details, port, (enum detail_attribute)i))
+			existing[count++] = (enum detail_attribute)i;
+	return count ? existing[turn % count] : DETAIL_ATTRIBUTE_COUNT;
+}
+
+/*
  * One seldom attribute, another one in each turn. It takes the place of the explanation of errors or of discards,
  * which are also read when their counter increases, so that turns stay as long as they were.
  * Return: the attribute that is not queried; DETAIL_ATTRIBUTE_COUNT: none
  */
 static enum detail_attribute query_seldom(struct details *details, uint32_t port)
 {
-	enum { SELDOM_COUNT = DETAIL_ATTRIBUTE_COUNT - DETAIL_SELDOM };
-	uint64_t turn = details->sweep / DETAILS_SWEEPS;
-	enum detail_attribute attribute = DETAIL_ATTRIBUTE_COUNT;
-	enum detail_attribute instead = turn & 1 ? DETAIL_RCV_ERRORS : DETAIL_XMIT_DISCARDS;
+	enum detail_attribute attribute = choose_seldom(details, port);
+	enum detail_attribute instead = details->sweep / DETAILS_SWEEPS & 1 ? DETAIL_RCV_ERRORS : DETAIL_XMIT_DISCARDS;
 	struct port_entry *memory = port_of_sweep(details, port);
 
-	/* Ports begin with different ones: a node's refusals are known after a few turns. */
-	for (uint64_t i = 0; i < SELDOM_COUNT && attribute == DETAIL_ATTRIBUTE_COUNT; i++) {
-		attribute = (enum detail_attribute)(DETAIL_SELDOM + (turn + port + i) % SELDOM_COUNT);
-		if (!has_attribute(details, port, attribute))
-			attribute = DETAIL_ATTRIBUTE_COUNT;
-	}
 	memory->details_seldom = (uint8_t)attribute;
 	if (attribute == DETAIL_ATTRIBUTE_COUNT || detail_wire(attribute) < DETAIL_SELDOM)
 		return DETAIL_ATTRIBUTE_COUNT;

@@ -191,6 +191,8 @@ def collected(sim, lids):
     tell(sim, "all", "tick=7 fec=firecode port=all")
     for at in range(0, len(words), 16):
         tell(sim, "all", "port=all", *words[at:at + 16])
+    # Without the readings of before.
+    sim.env["IBWIRE_DB"] += ".collected"
     collector = sim.start(IBWIRE, "collect", "--interval", "100ms", "--routes", "0")
     try:
         wait_for(lambda: sim.json("sql", "SELECT count(DISTINCT attribute) AS n FROM detail")[0]["n"] == 21, 120)
