@@ -193,6 +193,7 @@ def collected(sim, lids):
         tell(sim, "all", "port=all", *words[at:at + 16])
     # Without the readings of before.
     sim.env["IBWIRE_DB"] += ".collected"
+    sim.ibwire("collect", "--once")
     collector = sim.start(IBWIRE, "collect", "--interval", "100ms", "--routes", "0")
     try:
         wait_for(lambda: sim.json("sql", "SELECT count(DISTINCT attribute) AS n FROM detail")[0]["n"] == 21, 120)
