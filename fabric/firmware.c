@@ -17,6 +17,24 @@ bool firmware_same(const struct firmware *a, const struct firmware *b)
 	       (!*a->psid || !*b->psid || !strcmp(a->psid, b->psid));
 }
 
+bool firmware_differs(const struct firmware *a, const struct firmware *b)
+{
+	return a->source && b->source && !firmware_same(a, b);
+}
+
+size_t firmware_parse(struct firmware *firmware, const char *text)
+{
+	unsigned major, minor, sub_minor;
+	int len = 0;
+
+	if (*text < '0' || *text > '9' || sscanf(text, "%9u.%9u.%9u%n", &major, &minor, &sub_minor, &len) != 3)
+		return 0;
+	firmware->major = major;
+	firmware->minor = minor;
+	firmware->sub_minor = sub_minor;
+	return (size_t)len;
+}
+
 static int compare(uint32_t a, uint32_t b)
 {
 	return (a > b) - (a < b);

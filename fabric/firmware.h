@@ -37,6 +37,9 @@ void firmware_set_psid(struct firmware *firmware, const char *bytes, size_t len)
 /* firmware_same - the same version for the same board; what one of them lacks (PSID, date) is not compared. */
 bool firmware_same(const struct firmware *a, const struct firmware *b);
 
+/* firmware_differs - both are known, and are not the same */
+bool firmware_differs(const struct firmware *a, const struct firmware *b);
+
 /* firmware_compare - by version, the older one first. Return: < 0, 0 or > 0 */
 int firmware_compare(const struct firmware *a, const struct firmware *b);
 
@@ -54,6 +57,12 @@ const char *firmware_format(const struct firmware *firmware, char ret[FIRMWARE_T
  */
 void firmware_format_change(const char *name, const struct firmware *old, const struct firmware *new, char *ret,
 			    size_t size);
+
+/*
+ * firmware_parse - a version, "28.39.1002"
+ * Return: the length of its text; 0: it is none, and the version is unchanged.
+ */
+size_t firmware_parse(struct firmware *firmware, const char *text);
 
 /* firmware_source_name - "read", "imported"; NULL: unknown */
 const char *firmware_source_name(enum firmware_source source);

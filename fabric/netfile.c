@@ -28,6 +28,7 @@ struct net_reader {
 	struct netfile_notes notes;
 	/* Lines before the line of a node: they belong to the next node. */
 	uint32_t vendor_id;
+	struct firmware firmware;
 	uint16_t device_id;
 	uint64_t system_guid, guid;
 	/* The current node. */
@@ -418,6 +419,7 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	node.port_count = (uint8_t)ports;
 	node.system_guid = reader->system_guid;
 	node.vendor_id = reader->vendor_id;
+	node.firmware = reader->firmware;
 	node.device_id = reader->device_id;
 	rest = parse_desc(reader, rest, node.desc);
 	if (named && !*node.desc)
@@ -460,6 +462,24 @@ static bool parse_assignment(struct net_reader *reader, const char *line)
 	return true;
 }
 
+/* NETFILE_FIRMWARE of the next node; other comments are skipped. */
+static void parse_firmware(struct net_reader *reader, const char *line)
+{
+	size_t prefix = strlen(NETFILE_FIRMWARE), len;
+	const char *psid;
+
+	if (strncmp(line, NETFILE_FIRMWARE, prefix))
+		return;
+	reader->firmware = (struct firmware){ 0 };
+	len = firmware_parse(&reader->firmware, line + prefix);
+	psid = strstr(line + prefix + len, " psid=");
+	if (!len)
+		return;
+	reader->firmware.source = FIRMWARE_IMPORTED;
+	if (psid)
+		firmware_set_psid(&reader->firmware, psid + 6, strlen(psid + 6));
+}
+
 /* The type of node that a line starts, 0: none. */
 static uint8_t node_line_type(const char *line)
 {
@@ -485,6 +505,8 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 
 	line = skip_blanks(line);
 	reader->line_of_node = reader->line_damaged = false;
+	if (*line == '#')
+		parse_firmware(reader, line);
 	if (!*line || *line == '#')
 		return 0;
 	if (*line == '[') {
@@ -500,6 +522,7 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 		known = parse_node_line(reader, line, type);
 		reader->line_of_node = true;
 		reader->guid = reader->system_guid = 0;
+		reader->firmware = (struct firmware){ 0 };
 	} else {
 		known = parse_assignment(reader, line);
 		reader->line_of_node = known;

@@ -50,6 +50,9 @@ typedef void netfile_print(void *ctx, const char *line);
 void netfile_describe(const struct netfile_notes *notes, netfile_print *print, void *ctx);
 void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfile_print *print, void *ctx);
 
+/* A line before that of a node, which other programs skip: "#firmware=28.39.1002 psid=MT_0000000838" */
+#define NETFILE_FIRMWARE "#firmware="
+
 /*
  * netfile_read - a fabric from an ibnetdiscover output
  * @chars, @len:  the file's text

@@ -65,11 +65,15 @@ static size_t append_node(struct text *text, const struct fabric *fabric, const 
 	static const char *const words[] = { "Ca", "Ca", "Switch", "Rt" };
 	static const char *const guids[] = { "caguid", "caguid", "switchguid", "rtguid" };
 	uint8_t type = node->type <= NODE_ROUTER ? node->type : NODE_CA;
+	char version[FIRMWARE_TEXT_SIZE];
 	size_t left_out = 0;
 
 	text_appendf(text, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor_id, node->device_id);
 	if (node->system_guid)
 		text_appendf(text, "sysimgguid=0x%" PRIx64 "\n", node->system_guid);
+	if (firmware_format(&node->firmware, version))
+		text_appendf(text, NETFILE_FIRMWARE "%s%s%s\n", version, *node->firmware.psid ? " psid=" : "",
+			     node->firmware.psid);
 	text_appendf(text, "%s=0x%" PRIx64 "(%" PRIx64 ")\n%s\t%u ", guids[type], node->guid, node->guid, words[type],
 		     node->port_count);
 	append_id(text, node);

@@ -13,7 +13,7 @@
 /* Columns of a row; those of one side follow, then those of the peer of a link, then NOTE. */
 enum {
 	FROM, TO, SUBJECT, NODE_GUID, NODE, PORT, PEER_SUBJECT, PEER_GUID, PEER, PEER_PORT, CHANGE, STATUS_FROM,
-	STATUS_TO, PORTS, PORTS_UNKNOWN, RECABLED, ELAPSED, FIRST_SIDE,
+	STATUS_TO, PORTS, PORTS_UNKNOWN, RECABLED, FIRMWARE_FROM, FIRMWARE_TO, ELAPSED, FIRST_SIDE,
 };
 
 enum {
@@ -37,6 +37,8 @@ static const struct column about_columns[FIRST_SIDE] = {
 	[PORTS] = { .key = "ports", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 5 },
 	[PORTS_UNKNOWN] = { .key = "ports_unknown", .kind = COLUMN_INTEGER },
 	[RECABLED] = { .key = "recabled", .kind = COLUMN_BOOL },
+	[FIRMWARE_FROM] = { .key = "firmware_from", .kind = COLUMN_TEXT },
+	[FIRMWARE_TO] = { .key = "firmware_to", .kind = COLUMN_TEXT },
 	[ELAPSED] = { .key = "elapsed_us", .kind = COLUMN_SPAN_US },
 };
 
@@ -50,7 +52,8 @@ static const unsigned column_rows[FIRST_SIDE] = {
 	[NODE_GUID] = IN_PORT | IN_LINK | IN_SWITCH, [PORT] = IN_PORT | IN_LINK, [PEER_SUBJECT] = IN_PORT | IN_LINK,
 	[PEER_GUID] = IN_PORT | IN_LINK, [PEER] = IN_PORT | IN_LINK, [PEER_PORT] = IN_PORT | IN_LINK,
 	[CHANGE] = IN_PORT | IN_LINK, [STATUS_FROM] = IN_PORT, [STATUS_TO] = IN_PORT, [PORTS] = IN_SWITCH | IN_HOST,
-	[PORTS_UNKNOWN] = IN_SWITCH | IN_HOST, [RECABLED] = IN_PORT, [ELAPSED] = IN_PORT | IN_LINK,
+	[PORTS_UNKNOWN] = IN_SWITCH | IN_HOST, [RECABLED] = IN_PORT,
+	[FIRMWARE_FROM] = IN_PORT, [FIRMWARE_TO] = IN_PORT, [ELAPSED] = IN_PORT | IN_LINK,
 };
 
 #define SIDE(peer, a) { \
@@ -223,6 +226,38 @@ static void append_note(struct text *note, const char *end, const char *what, co
 	text_appendf(note, "%s%s%s%s", note->len ? "; " : "", end, what, when);
 }
 
+/* The firmware of the node of a port in both snapshots; FIRMWARE_UNKNOWN: not known. */
+static void find_firmware(const struct diff *diff, const struct diff_port *port, struct firmware ret[2])
+{
+	const struct fabric *fabrics[] = { diff->before->fabric, diff->after->fabric };
+	const uint32_t at[] = { port->before, port->after };
+
+	for (int i = 0; i < 2; i++)
+		ret[i] = at[i] == FABRIC_NONE ? (struct firmware){ 0 } :
+			 fabrics[i]->nodes[fabrics[i]->ports[at[i]].node].firmware;
+}
+
+static bool has_other_firmware(const struct diff *diff, const struct diff_port *port)
+{
+	struct firmware firmware[2];
+
+	find_firmware(diff, port, firmware);
+	return firmware_differs(&firmware[0], &firmware[1]);
+}
+
+static void note_firmware(struct text *note, const struct diff *diff, const struct diff_port *port, const char *end)
+{
+	char before[FIRMWARE_TEXT_SIZE], after[FIRMWARE_TEXT_SIZE], change[2 * FIRMWARE_TEXT_SIZE + 8];
+	struct firmware firmware[2];
+
+	find_firmware(diff, port, firmware);
+	if (!firmware_differs(&firmware[0], &firmware[1]))
+		return;
+	snprintf(change, sizeof(change), "%s -> %s", firmware_format(&firmware[0], before),
+		 firmware_format(&firmware[1], after));
+	append_note(note, end, "firmware ", change);
+}
+
 /* Why a value is missing or a lower bound. @end: "", or the end of a link */
 static void note_port(struct text *note, const struct diff_port *port, const char *end)
 {
@@ -260,6 +295,9 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 		note_port(&note, row->sides[0].port, row->sides[1].port ? "A " : "");
 	if (row->sides[1].port)
 		note_port(&note, row->sides[1].port, "B ");
+	for (size_t i = 0; i < 2; i++)
+		if (row->sides[i].port)
+			note_firmware(&note, printer->diff, row->sides[i].port, i ? "B " : row->sides[1].port ? "A " : "");
 	if (row->ports_unknown)
 		text_appendf(&note, "%u of %u ports unknown: lower bound", row->ports_unknown, row->ports);
 	result_text(printer->result, NOTE, result_chars(printer->result, &note));
@@ -271,6 +309,8 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	const struct diff_port *port = row->sides[0].port, *peer = row->sides[1].port;
 	const struct difference *difference = &port->difference;
 	struct result *result = printer->result;
+	char version[FIRMWARE_TEXT_SIZE];
+	struct firmware firmware[2];
 	uint32_t index;
 	const struct fabric *fabric = diff_fabric(printer->diff, port, &index);
 
@@ -288,6 +328,9 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	if (difference->is_there)
 		result_text(result, STATUS_TO, sample_status_name(difference->status_after));
 	result_bool(result, RECABLED, port->recabled);
+	find_firmware(printer->diff, port, firmware);
+	for (int i = 0; i < 2; i++)
+		result_text(result, i ? FIRMWARE_TO : FIRMWARE_FROM, firmware_format(&firmware[i], version));
 	if (fabric->ports[index].peer != FABRIC_NONE)
 		put_port(printer, fabric, fabric->ports[index].peer, true);
 }
@@ -320,7 +363,7 @@ static void put_row(struct printer *printer, const struct diff_row *row)
 /* --- all rows --- */
 
 /* Is a row shown in tables: does it have a value, or a reason for a missing one? */
-static bool is_changed(const struct diff_row *row)
+static bool is_changed(const struct diff *diff, const struct diff_row *row)
 {
 	for (size_t side = 0; side < 2 && row->sides[side].counters; side++) {
 		const struct diff_port *port = row->sides[side].port;
@@ -330,7 +373,8 @@ static bool is_changed(const struct diff_row *row)
 				return true;
 		if (port && !row->known && !difference_is_down(&port->difference))
 			return true;
-		if (port && port->difference.was_there != port->difference.is_there)
+		if (port && (port->difference.was_there != port->difference.is_there ||
+			     has_other_firmware(diff, port)))
 			return true;
 	}
 	return row->added || row->removed || row->ports_unknown;
@@ -346,7 +390,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	describe_columns(&printer);
 	printer.result = result_create(options->out, &output, printer.columns, COLUMN_COUNT);
 	for (size_t i = 0; i < rows->count; i++) {
-		if (output.format == RESULT_TABLE && !all && !is_changed(&rows->rows[i]))
+		if (output.format == RESULT_TABLE && !all && !is_changed(diff, &rows->rows[i]))
 			hidden++;
 		else
 			put_row(&printer, &rows->rows[i]);

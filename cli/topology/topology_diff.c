@@ -2,8 +2,8 @@
 /*
  * topology_diff.c - `ibwire topology diff`: nodes and links against a saved file
  *
- * By GUID and port number. Names, LIDs and firmware data are not compared: they change without
- * recabling.
+ * By GUID and port number. Names and LIDs are not compared: they change without recabling. Firmware is, if the
+ * file has it.
  */
 #include <stdio.h>
 
@@ -116,6 +116,27 @@ static bool same_rate(const struct port *a, const struct port *b)
 	return a->speed == b->speed && a->width == b->width;
 }
 
+/* Nodes of both with a firmware that is known and not the same. */
+static void put_firmware(struct differ *differ, const struct fabric *before, const struct fabric *after)
+{
+	for (uint32_t i = 0; i < after->node_count; i++) {
+		uint32_t found = fabric_find_node(before, after->nodes[i].guid);
+		const struct firmware *now = &after->nodes[i].firmware, *was;
+		char version[FIRMWARE_TEXT_SIZE];
+
+		was = found == FABRIC_NONE ? NULL : &before->nodes[found].firmware;
+		if (!was || !firmware_differs(was, now))
+			continue;
+		result_text(differ->result, CHANGE, "firmware-changed");
+		fill_end(differ->result, after, i, NULL, false);
+		result_show(differ->result, PEER_PORT, "", STYLE_PLAIN);
+		result_text(differ->result, WAS, firmware_format(was, version));
+		result_text(differ->result, NOW, firmware_format(now, version));
+		result_end_row(differ->result);
+		differ->changes++;
+	}
+}
+
 static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
 	for (uint32_t i = 0; i < before->port_count; i++)
@@ -148,6 +169,7 @@ int topology_diff(const struct topology_options *options, const struct topology 
 	put_nodes(&differ, "node-removed", before, topology->fabric);
 	put_nodes(&differ, "node-added", topology->fabric, before);
 	put_links(&differ, before, topology->fabric);
+	put_firmware(&differ, before, topology->fabric);
 	result_none(differ.result, "no difference");
 	code = output_end(differ.result, 0, err);
 	fabric_destroy(before);

@@ -2,7 +2,6 @@
 /* Configuration of performance agents: "NODES key=value...". */
 #include "sim/relay/responder.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,14 +80,14 @@ static int set_refused(struct responder_node *config, char *list, struct error *
 static int set_firmware(struct responder_node *config, const char *value, struct error *err)
 {
 	struct firmware *firmware = &config->firmware;
-	char end;
+	size_t len;
 
 	if (!strcmp(value, "none")) {
 		firmware->source = FIRMWARE_UNKNOWN;
 		return 0;
 	}
-	if (!strchr("0123456789", *value) || sscanf(value, "%3u.%5u.%5u%c", &firmware->major, &firmware->minor,
-						    &firmware->sub_minor, &end) != 3)
+	len = firmware_parse(firmware, value);
+	if (!len || value[len])
 		return err_set(err, ERR_USAGE, "firmware is a version such as 28.39.1002, or none, not \"%s\"", value);
 	firmware->source = FIRMWARE_READ;
 	return 0;
