@@ -9,7 +9,9 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "fabric/fabric.h"
 #include "fabric/names.h"
+#include "pages/job/job_firmware.h"
 #include "pages/job/job_page.h"
 #include "pages/job/job_work.h"
 
@@ -49,6 +51,8 @@ struct comparing {
 	const struct job_report *runs[2]; /* the earlier one, this one */
 	bool all;                    /* every host */
 	struct measure values[2][METRICS];
+	const struct job_firmware *firmware; /* nodes with another one than in the earlier run */
+	size_t firmware_count;
 	char ids[2][4 * JOB_DISPLAY_SIZE], name[4 * JOB_NAME_SIZE];
 	const char *sentence;
 };
@@ -154,6 +158,27 @@ static void append_reason(const struct comparing *comparing, struct text *text)
 	}
 }
 
+/* Nodes in the sentence; the table has all. */
+enum { FIRMWARE_NAMED = 3 };
+
+/* "; other firmware on 2 of its nodes: leaf01 31.2014.2084 (before 31.2012.1024), ..." */
+static void append_firmware(const struct comparing *comparing, struct text *text)
+{
+	char now[FIRMWARE_TEXT_SIZE], before[FIRMWARE_TEXT_SIZE];
+
+	if (!comparing->firmware_count)
+		return;
+	text_appendf(text, "; other firmware on %zu of its switches and HCAs: ", comparing->firmware_count);
+	for (size_t i = 0; i < comparing->firmware_count && i < FIRMWARE_NAMED; i++) {
+		const struct job_firmware *one = &comparing->firmware[i];
+
+		text_appendf(text, "%s%s %s, before %s", i ? "; " : "", one->name,
+			     firmware_format(&one->node->firmware, now), firmware_format(one->before, before));
+	}
+	if (comparing->firmware_count > FIRMWARE_NAMED)
+		text_append(text, "; ...");
+}
+
 static void append_sentence(const struct comparing *comparing, struct text *text)
 {
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
@@ -176,6 +201,8 @@ static void append_sentence(const struct comparing *comparing, struct text *text
 			     change < 0 ? "slower" : "faster", rate_format_bits(means[1], rates[0], 32),
 			     rate_format_bits(means[0], rates[1], 32));
 	append_reason(comparing, text);
+	if (fabs(change) >= SAME)
+		append_firmware(comparing, text);
 }
 
 /* --- sections --- */
@@ -354,6 +381,45 @@ static void add_pairs(const struct comparing *comparing, bool rails, struct page
 		.table = { rails ? rail_columns : host_columns, PAIR_COLUMNS, put_pairs, of } });
 }
 
+enum { NODE_NAME, NODE_GUID, NODE_TYPE, FIRMWARE_BEFORE, FIRMWARE_NOW, FIRMWARE_COLUMNS };
+
+static const struct column firmware_columns[FIRMWARE_COLUMNS] = {
+	[NODE_NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE_TYPE] = { .key = "type", .title = "TYPE", .kind = COLUMN_TEXT },
+	[FIRMWARE_BEFORE] = { .key = "firmware_before", .title = "FIRMWARE BEFORE", .kind = COLUMN_TEXT },
+	[FIRMWARE_NOW] = { .key = "firmware_now", .title = "NOW", .kind = COLUMN_TEXT },
+};
+
+static void put_firmware(struct result *result, const void *ctx)
+{
+	const struct comparing *comparing = ctx;
+	bool all = comparing->all || result_rendering(result) != PAGE_TEXT;
+	char version[FIRMWARE_TEXT_SIZE];
+	size_t shown = 0;
+
+	for (size_t i = 0; i < comparing->firmware_count && (all || shown < HOSTS_MOST); i++, shown++) {
+		const struct job_firmware *one = &comparing->firmware[i];
+
+		result_text(result, NODE_NAME, one->name);
+		result_unsigned(result, NODE_GUID, one->node->guid);
+		result_text(result, NODE_TYPE, node_type_name(one->node->type));
+		result_text(result, FIRMWARE_BEFORE, firmware_format(one->before, version));
+		result_text(result, FIRMWARE_NOW, firmware_format(&one->node->firmware, version));
+		result_end_row(result);
+	}
+	if (shown < comparing->firmware_count)
+		result_note(result, "%zu more: --all", comparing->firmware_count - shown);
+}
+
+static void add_firmware(const struct comparing *comparing, struct page *page)
+{
+	if (comparing->firmware_count)
+		page_add(page, &(struct page_section){
+			.kind = PAGE_TABLE, .in = PAGE_TEXT | PAGE_JSON | PAGE_HTML, .key = "firmware",
+			.table = { firmware_columns, FIRMWARE_COLUMNS, put_firmware, comparing } });
+}
+
 enum { BEFORE, BEFORE_NUMBER, NOW, NOW_NUMBER, NAME, TEXT, BEFORE_VERDICT, NOW_VERDICT, HEAD_COLUMNS };
 
 static const struct column head_columns[HEAD_COLUMNS] = {
@@ -423,11 +489,13 @@ struct page *job_compare_page(const struct job_report *before, const struct job_
 	job_shown(before->job.display_id, comparing->ids[0], sizeof(comparing->ids[0]));
 	job_shown(now->job.display_id, comparing->ids[1], sizeof(comparing->ids[1]));
 	job_shown(now->job.name, comparing->name, sizeof(comparing->name));
+	comparing->firmware = job_firmware_compare(before, now, page, &comparing->firmware_count);
 	append_sentence(comparing, &sentence);
 	comparing->sentence = page_keep(page, &sentence);
 	add_head(comparing, page);
 	add_metrics(comparing, page);
 	add_pairs(comparing, true, page);
 	add_pairs(comparing, false, page);
+	add_firmware(comparing, page);
 	return page;
 }
