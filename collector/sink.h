@@ -182,8 +182,8 @@ struct sink {
 	/* Store firmware of nodes; source FIRMWARE_UNKNOWN: it is not known any more. */
 	int (*store_firmware)(void *ctx, const struct node_firmware *list, size_t count, struct error *err);
 	/*
-	 * Firmware that other processes have imported since the last call. NULL: it cannot be imported. Return: NULL,
-	 * or borrowed until the next call.
+	 * Firmware that other processes have imported since the last call. NULL: it cannot be imported.
+	 * Return: NULL, or borrowed until the next call.
 	 */
 	const struct node_firmware *(*imported_firmware)(void *ctx, size_t *ret_count);
 	/*

@@ -95,10 +95,14 @@ static void hold(struct health *health, const struct entry *entries, size_t coun
 	char model[DEVICE_MODEL_SIZE], version[FIRMWARE_TEXT_SIZE], since[WHEN_SIZE], last[WHEN_SIZE];
 	const struct node *one = entries[usual].node;
 	const char *name = device_model(one, model);
+	char devices[DEVICE_MODEL_SIZE + 16];
 	struct health_open_finding *open;
 	struct health_set ports = { 0 };
 	struct text text = { 0 };
 	bool updating;
+
+	snprintf(devices, sizeof(devices), name ? "%s %s" : "%.0s%s", name ? name : "",
+		 one->type == NODE_SWITCH ? "switches" : "HCAs");
 
 	for (size_t i = 0; i < count; i++) {
 		int64_t changed_us = entries[i].node->firmware.changed_us;
@@ -118,11 +122,12 @@ static void hold(struct health *health, const struct entry *entries, size_t coun
 		.cause = updating ? "update" : "versions", .subject = name ? name : "firmware" });
 	append_others(&text, entries, count, usual);
 	if (updating)
-		text_appendf(&text, "; updated since %s, last %s", when_format_local(first_us, since),
-			     when_format_local(last_us, last));
-	health_text(open, "%zu of %zu %s%s with PSID %s " TENSE("have", "had") " other firmware than %s%s", others,
-		    count, name ? name : "devices", name && one->type == NODE_SWITCH ? " switches" : name ? " HCAs" : "",
-		    one->firmware.psid, firmware_format(&one->firmware, version), text_chars(&text));
+		text_appendf(&text, "; updated since %s", when_format_local(first_us, since));
+	if (updating && last_us > first_us)
+		text_appendf(&text, ", last %s", when_format_local(last_us, last));
+	health_text(open, others == 1 ? "%zu of %zu %s with PSID %s " TENSE("has", "had") " other firmware than %s%s" :
+		    "%zu of %zu %s with PSID %s " TENSE("have", "had") " other firmware than %s%s", others, count,
+		    devices, one->firmware.psid, firmware_format(&one->firmware, version), text_chars(&text));
 	health->failed |= text_failed(&text);
 	text_done(&text);
 	health_number(open, "nodes_with_other", (double)others);

@@ -68,7 +68,7 @@ TEST(an_update_that_is_under_way_has_its_beginning)
 	world_destroy(world);
 }
 
-/* Random versions and PSIDs: a finding for each PSID with two versions, with the number of all but the most frequent. */
+/* Random versions and PSIDs: a finding for each PSID with two versions, with the number of the less frequent ones. */
 TEST(the_numbers_are_those_of_a_count)
 {
 	for (uint64_t seed = 0; seed < test_cases(40); seed++) {
