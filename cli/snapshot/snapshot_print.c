@@ -297,7 +297,8 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 		note_port(&note, row->sides[1].port, "B ");
 	for (size_t i = 0; i < 2; i++)
 		if (row->sides[i].port)
-			note_firmware(&note, printer->diff, row->sides[i].port, i ? "B " : row->sides[1].port ? "A " : "");
+			note_firmware(&note, printer->diff, row->sides[i].port,
+				      i ? "B " : row->sides[1].port ? "A " : "");
 	if (row->ports_unknown)
 		text_appendf(&note, "%u of %u ports unknown: lower bound", row->ports_unknown, row->ports);
 	result_text(printer->result, NOTE, result_chars(printer->result, &note));
