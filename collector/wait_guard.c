@@ -95,13 +95,16 @@ static bool step_port(struct wait_guard_port *port, const struct port_sample *sa
 		      const struct port *of, const struct pma_caps *caps)
 {
 	uint64_t link_bits_per_s = port_rate_bits_per_s(of);
+	bool changed = (port->link_bits_per_s && port->link_bits_per_s != link_bits_per_s) ||
+		       (sample->delta && went_down(sample->delta));
 
-	if (port->link_bits_per_s != link_bits_per_s || (sample->delta && went_down(sample->delta)))
-		*port = (struct wait_guard_port){ .link_bits_per_s = link_bits_per_s };
-	else if (port->sweeps)
+	if (changed)
+		*port = (struct wait_guard_port){ 0 };
+	port->link_bits_per_s = link_bits_per_s;
+	if (port->sweeps)
 		port->sweeps++;
-	/* Without a reading the next delta is longer. */
-	if (sample->delta && link_bits_per_s)
+	/* Without a reading the next delta is longer. If the link changed, a part of it may be of another rate. */
+	if (sample->delta && link_bits_per_s && !changed)
 		add_delta(port, sample->delta, node, of, caps);
 	return port->sweeps >= SWEEPS_UNTIL_CONTRADICTED;
 }

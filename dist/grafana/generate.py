@@ -173,7 +173,7 @@ DASHBOARDS = {
          "percentunit", HALF, [
              (f"stddev by ({BY}) ({total(sent() + OF_HOSTS, 'host')}) / avg by ({BY}) ({total(sent() + OF_HOSTS, 'host')})",
               "imbalance")], None),
-        # The unit of PortXmitWait is known for switches only.
+        # The unit of PortXmitWait is documented for switches only.
         ("Leaf ports with the highest XmitWait to a host", "A port that waits for a host: the host does not receive fast "
          "enough.", GRAPH, "percentunit", HALF, [
              ("topk(5, ibwire_port_xmit_wait_ratio{}" + info("peer", 'role="leaf-to-host",peer=~"$host.*"') + ")",
