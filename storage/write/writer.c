@@ -415,7 +415,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 				      .imported_firmware = writer_imported_firmware, .log_held = log_held,
 				      .nodes_left_out = nodes_left_out, .is_left_out = is_left_out,
 				      .running_jobs = writer_running_jobs,
-				      .imported_cables = writer_imported_cables, .has_ended = has_ended, .ctx = writer };
+				      .imported_cables = writer_imported_cables, .has_ended = has_ended,
+				      .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)
