@@ -211,17 +211,19 @@ static void end_query(struct pkey_read *read, struct pkey_query *query)
 
 static int submit(struct pkey_read *read, struct pkey_query *query);
 
-/* Another block follows if the last one is full; at the first read also one after any block that is in use. */
+/*
+ * Does another block follow? After one that is full or has been: opensm uses the first free entry, and leaves the
+ * entries of removed P_Keys between others.
+ */
 static bool continues(const struct pkey_read *read, const struct pkey_query *query, const uint16_t keys[PKEYS_BLOCK])
 {
 	const struct pkey_target *target = &read->targets[query->target];
 	uint16_t most = query->of_switch ? target->switch_blocks : target->blocks;
-	bool is_first = !read->pkeys.tables[query->of_switch ? target->switch_slot : target->slot].known;
-	bool is_used = false;
+	unsigned used = 0;
 
 	for (unsigned i = 0; i < PKEYS_BLOCK; i++)
-		is_used |= keys[i] != 0;
-	return (keys[PKEYS_BLOCK - 1] || (is_first && is_used && most)) && (!most || query->queried < most);
+		used += keys[i] != 0;
+	return (keys[PKEYS_BLOCK - 1] || used >= PKEYS_BLOCK / 2) && (!most || query->queried < most);
 }
 
 static void take_block(struct pkey_read *read, struct pkey_query *query, unsigned block, const uint8_t mad[MAD_SIZE])
@@ -287,7 +289,7 @@ static int submit(struct pkey_read *read, struct pkey_query *query)
 	query->outstanding++;
 	query->queried++;
 	read->smps++;
-	read->credit -= 1;
+	read->credit -= read->ports[query->of_switch ? target->switch_slot : target->slot].read_us ? 1 : 0;
 	return 0;
 }
 

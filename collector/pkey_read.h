@@ -9,8 +9,8 @@
  * discoveries. After a change all tables are read at once, and again a minute later, when the subnet manager is done:
  * only then are they settled, and are findings evaluated.
  *
- * All this takes 0.8 % of the MADs that the sweeps send: with fewer MADs the period is longer. The reads at the start
- * and after a change are on credit, which the following sweeps pay.
+ * All this takes 0.8 % of the MADs that the sweeps send: with fewer MADs the period is longer. The reads after a change
+ * are on credit, which the following sweeps pay. The first read of a port is not counted.
  *
  * A port that times out keeps its last table, and is retried with increasing delay.
  */

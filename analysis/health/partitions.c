@@ -236,12 +236,12 @@ static void list_profiles(const struct health *health, const struct health_job *
 }
 
 /*
- * Mark the tables whose ports cannot communicate with ports of the largest group of equal ones; if all can, with
- * others. @ret_limited: two limited members of a partition are the reason. Return: whether there are any.
+ * Mark the tables whose ports cannot communicate with ports of the largest group of equal ones; of the others, those
+ * that cannot with each other. @ret_limited: two limited members of a partition are the reason. Return: whether there are any.
  */
 static bool mark_failing(struct profiles *profiles, struct profile *main, bool *ret_limited)
 {
-	bool any = false, limited;
+	bool failed[PROFILES_MOST], any = false, limited;
 
 	*ret_limited = false;
 	for (unsigned i = 0; i < profiles->count; i++) {
@@ -249,14 +249,17 @@ static bool mark_failing(struct profiles *profiles, struct profile *main, bool *
 
 		if ((one == main && one->count < 2) || pkeys_talk(main->table, one->table, &limited))
 			continue;
-		any = one->fails = true;
+		one->fails = true;
 		*ret_limited |= limited;
 	}
-	for (unsigned i = 0; !any && i < profiles->count; i++)
+	for (unsigned i = 0; i < profiles->count; i++)
+		failed[i] = profiles->list[i].fails;
+	for (unsigned i = 0; i < profiles->count; i++)
 		for (unsigned j = i; j < profiles->count; j++) {
 			struct profile *one = &profiles->list[i], *other = &profiles->list[j];
 
-			if ((i == j && one->count < 2) || pkeys_talk(one->table, other->table, &limited))
+			if (failed[i] || failed[j] || (i == j && one->count < 2) ||
+			    pkeys_talk(one->table, other->table, &limited))
 				continue;
 			one->fails = other->fails = true;
 			*ret_limited |= limited;
