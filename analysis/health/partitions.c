@@ -237,7 +237,8 @@ static void list_profiles(const struct health *health, const struct health_job *
 
 /*
  * Mark the tables whose ports cannot communicate with ports of the largest group of equal ones; of the others, those
- * that cannot with each other. @ret_limited: two limited members of a partition are the reason. Return: whether there are any.
+ * that cannot with each other. @ret_limited: two limited members of a partition are the reason. Return: whether there
+ * are any.
  */
 static bool mark_failing(struct profiles *profiles, struct profile *main, bool *ret_limited)
 {
