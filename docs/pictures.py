@@ -7,8 +7,8 @@ usage: docs/pictures.py [PICTURE...]
 Runs ./quickstart in tmux, types keys at each stage of the story, and writes docs/pictures/NAME.svg. On a
 busy machine rates are uneven. Needs tmux and Python's standard library. The picture "report", the report of a
 job that runs during the story, is docs/pictures/report.png; "acceptance", the acceptance page of a fabric with
-planted faults, is docs/pictures/acceptance.png. Both need chromium-headless-shell, the latter also
-build/tests/screen/record_db.
+planted faults, is docs/pictures/acceptance.png; "link", the page of a link with a bad cable that is exchanged, is
+docs/pictures/link.png. They need chromium-headless-shell, the last two also build/tests/screen/record_db.
 """
 import glob
 import html
@@ -267,9 +267,62 @@ def capture_acceptance():
         browse(f"{folder}/acceptance.html", "acceptance", ACCEPTANCE_SIZE)
 
 
+LINK_SIZE, LINK_HOURS, LINK_END = (1440, 3180), 24, 1796000000
+# A port that counts errors; its cable is exchanged after half of the time.
+LINK = """shape rail units=1 hosts=8 rails=4 spines=4 speed=HDR
+length {hours}h
+job train ring stride=2 load=0.45
+at 20m errors leaf-u01-r0/1 symbol_errors=60
+at {half}h down leaf-u01-r0/1 for=6m
+"""
+
+
+def write_bundle(folder, names, links, hours_ago, exchanged):
+    """What ibdiagnet leaves behind: an optical cable on each link; @exchanged: another one on the first link."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(LINK_END - hours_ago * 3600))
+    rows = []
+    for number, row in enumerate(sorted(links, key=lambda row: (row["node"], row["port"]))):
+        here = any("leaf-u01-r0" in row[end] and row[port] == 1 for end, port in (("node", "port"), ("peer", "peer_port")))
+        serial = "MT2237FT09911" if here and exchanged else f"MT2237FT{1200 + number:05d}"
+        rows += [f'{row[guid]},{row[port]},"{serial}","MFS1S00-H010V","Mellanox","38.100.121",10,{degrees}C,-1.2,0.3'
+                 for guid, port, degrees in (("node_guid", "port", 44), ("peer_guid", "peer_port", 47))]
+    firmware = [f'{guid},{version},"{psid}",0x2023,0x11,0x28' for guid, name in names.items() for version, psid in (
+        (("0x14,0x27,0x3ea", "MT_0000000223"),) if "mlx5" in name else (("0x1b,0x7dc,0x3f2", "MT_0000000063"),))]
+    tables = (("NODES", "NodeDesc,NodeGUID", [f'"{name}",{guid}' for guid, name in names.items()]),
+              ("CABLE_INFO", "NodeGuid,PortNum,SN,PN,Vendor,FWVersion,LengthSMFiber,Temperature,RX1Power,TX1Power", rows),
+              ("NODES_INFO", "NodeGUID,FWInfo_Extended_Major,FWInfo_Extended_Minor,FWInfo_Extended_SubMinor,FWInfo_PSID,"
+               "FWInfo_Year,FWInfo_Month,FWInfo_Day", firmware))
+    with open(f"{folder}/ibdiagnet2.db_csv", "w", encoding="utf-8") as file:
+        file.write(f"# Running timestamp : {stamp} UTC +0000\n" + "".join(
+            f"START_{name}\n{titles}\n" + "".join(f"{line}\n" for line in lines) + f"END_{name}\n"
+            for name, titles, lines in tables))
+
+
+def capture_link():
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "TZ": "UTC", "IBWIRE_DB": f"{folder}/fabric.db"}
+
+        def ibwire(*words):
+            return subprocess.run([f"{TOP}/build/ibwire", *words], check=True, env=environment, stdout=subprocess.PIPE,
+                                  text=True).stdout
+
+        with open(f"{folder}/link.scenario", "w", encoding="utf-8") as file:
+            file.write(LINK.format(hours=LINK_HOURS, half=LINK_HOURS // 2))
+        subprocess.run([f"{TOP}/build/tests/screen/record_db", f"{folder}/link.scenario", f"{folder}/fabric.db",
+                        str(LINK_END)], check=True, stdout=subprocess.DEVNULL)
+        at = ("--at", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(LINK_END)))
+        names = {row["node_guid"]: row["node"] for row in json.loads(ibwire("nodes", *at, "--format", "json"))}
+        links = json.loads(ibwire("links", *at, "--format", "json"))
+        for hours_ago, exchanged in ((LINK_HOURS - 1, False), (1, True)):
+            write_bundle(folder, names, links, hours_ago, exchanged)
+            ibwire("import", f"{folder}/ibdiagnet2.db_csv")
+        ibwire("report", "leaf-u01-r0/1", *at, "--since", f"-{LINK_HOURS}h", "--html", f"{folder}/link.html")
+        browse(f"{folder}/link.html", "link", LINK_SIZE)
+
+
 def main():
-    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report", "acceptance"]
-    for name in ("report", "acceptance"):
+    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report", "acceptance", "link"]
+    for name in ("report", "acceptance", "link"):
         if name in wanted and not BROWSERS:
             print(f'pictures: chromium-headless-shell is not installed: the picture "{name}" is not made')
             wanted.remove(name)
@@ -277,6 +330,9 @@ def main():
     if "acceptance" in wanted:
         capture_acceptance()
         wanted.remove("acceptance")
+    if "link" in wanted:
+        capture_link()
+        wanted.remove("link")
     if not wanted:
         return
     tmux("new-session", "-d", "-x", "120", "-y", "36", "-c", TOP, "TERM=tmux-256color COLORTERM= ./quickstart --sim")
