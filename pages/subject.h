@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "facts/port_facts.h"
+#include "storage/cables.h"
 #include "storage/reader.h"
 
 struct column;
@@ -37,6 +38,8 @@ struct subject_facts {
 	/* Read for the subject: */
 	const struct reading *reading;  /* absolute values of the port; NULL: not shown */
 	const struct past_peer *last_peer; /* of the port, which has none; NULL: unknown */
+	const struct cable_place *cable;   /* in the port; NULL: unknown */
+	const struct cable_reading *cable_reading; /* the newest one; NULL: none */
 	bool details_read;
 	const struct detail_row *details;
 	size_t detail_count;

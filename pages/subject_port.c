@@ -118,6 +118,27 @@ static void add_wait_rule(const struct subject_facts *facts, uint32_t index, str
 		add_field(fields, "XmitWait", "only ticks: the counters of this HCA contradict the assumed tick");
 }
 
+/* "MFS1S00-H005E, serial MT2145VS01234, 43 C at 2026-11-29 03:00:00 UTC" */
+static void add_cable(const struct subject_facts *facts, struct fields *fields, struct page *page)
+{
+	const struct cable_place *cable = facts->cable;
+	const struct cable_reading *reading = facts->cable_reading;
+	const char *part;
+	char at[WHEN_SIZE];
+	struct page_field *field;
+
+	if (!cable)
+		return;
+	part = cable->texts[IBDIAGNET_PART];
+	field = add_field(fields, "cable", page_print(page, "%s%sserial %s", part, *part ? ", " : "",
+						      cable->texts[IBDIAGNET_SERIAL]));
+	if (!reading || isnan(reading->temperature_c))
+		return;
+	field->value = page_print(page, "%s, %.0f C at %s", field->value, reading->temperature_c,
+				  when_format_local(reading->wall_us, at));
+	field->state = reading->temperature_c > CABLE_HOT_C ? PAGE_WARNING : PAGE_PLAIN;
+}
+
 void subject_add_port_place(const struct subject_facts *facts, uint32_t index, struct page *page)
 {
 	const struct fabric *fabric = facts->scope.snapshot->fabric;
@@ -132,6 +153,7 @@ void subject_add_port_place(const struct subject_facts *facts, uint32_t index, s
 	add_link(facts, index, &fields, page);
 	if (port->peer == FABRIC_NONE)
 		add_no_peer(facts, &fields, page);
+	add_cable(facts, &fields, page);
 	add_group(facts, index, &fields, page);
 	field = add_field(&fields, "of", page_print(page, "%s, %s", facts->scope.order->names[port->node],
 						    node_type_name(node->type)));

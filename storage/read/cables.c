@@ -20,8 +20,9 @@ static void bind_query(sqlite3_stmt *rows, const struct cable_query *query)
 }
 
 /* Which of two conditions has an index is known only here. */
-#define CHOICE(query, by_serial, guid) \
+#define CHOICE(query, by_serial, guid, port_number) \
 	((query)->serial ? by_serial " = ?1 AND (?2 IS NULL OR " guid " = ?2)" : \
+	 (query)->node_guid && (query)->port >= 0 ? guid " = ?2 AND " port_number " = ?3 AND ?1 IS NULL" : \
 	 (query)->node_guid ? guid " = ?2 AND ?1 IS NULL" : "?1 IS NULL AND ?2 IS NULL")
 
 static int number_or_none(sqlite3_stmt *row, int column)
@@ -44,7 +45,7 @@ int reader_cables(struct reader *reader, const struct cable_query *query, cable_
 		 " JOIN import f ON f.id = c.from_import JOIN import l ON l.id = c.last_import"
 		 " LEFT JOIN import t ON t.id = c.to_import WHERE %s AND (?3 IS NULL OR c.port = ?3)"
 		 " AND f.wall_us <= ?5 AND ifnull(t.wall_us, ?4) >= ?4 ORDER BY f.wall_us, c.node_guid, c.port",
-		 CHOICE(query, "c.serial", "c.node_guid"));
+		 CHOICE(query, "c.serial", "c.node_guid", "c.port"));
 	result = db_prepare(reader->db, sql, &rows, err);
 	if (result == 0)
 		bind_query(rows, query);
@@ -85,7 +86,7 @@ int reader_cable_readings(struct reader *reader, const struct cable_query *query
 		 " JOIN import i ON i.id = r.import "
 		 CABLE_OF_READING " WHERE %s AND (?3 IS NULL OR r.port = ?3)"
 		 " AND i.wall_us BETWEEN ?4 AND ?5 ORDER BY i.wall_us, r.node_guid, r.port",
-		 CHOICE(query, "c.serial", "r.node_guid"));
+		 CHOICE(query, "c.serial", "r.node_guid", "r.port"));
 	result = db_prepare(reader->db, sql, &rows, err);
 	if (result == 0)
 		bind_query(rows, query);

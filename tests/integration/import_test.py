@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for findings
 """ibwire import: rows of files that the test writes, counted by a reader of its own; refusals; reports; cable-hot."""
+import contextlib
 import csv
+import fcntl
 import json
 import os
+import pty
+import struct
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
@@ -33,7 +38,8 @@ class Bundle:
         self.db_csv = (
             HEADER.format(self.time) + section("NODES", ["NodeDesc", "NumPorts", "NodeGUID"],
                                                [[name, "1", guid] for name, guid in zip(names, nodes)])
-            + section("CABLE_INFO", ["NodeGuid", "PortGuid", "PortNum", "Vendor", "PN", "SN", "LengthDesc", "Temperature"],
+            + section("CABLE_INFO", ["NodeGuid", "PortGuid", "PortNum", "Vendor", "PN", "SN", "LengthDesc",
+                                    "Temperature"],
                       [[guid, guid, str(port), '"Mellanox, Inc."', '"MCP1650"', f'"{serial}"', '"2 m"',
                         f'"{hot.get((guid, port), 45) if hot else 45}C"'] for (guid, port), serial in serials.items()])
             + section("PM_INFO", ["NodeGUID", "PortNumber", "SymbolErrorCounterExt", "LinkDownedCounter"],
@@ -58,6 +64,36 @@ class Bundle:
         return len(list(csv.reader(lines)))
 
 
+def count_rows(sim, table, *options):
+    return int(sim.ibwire("sql", f"SELECT count(*) FROM {table}", *options, "--format", "csv").out.split()[1])
+
+
+def screen_shows(sim, wanted, *keys):
+    """Whether the screen of the database shows text after some keys."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    screen = sim.start(IBWIRE, "top", "--db", sim.env["IBWIRE_DB"], stdin=slave, stdout=slave, stderr=slave,
+                       env={**sim.env, "TERM": "screen-256color"})
+    os.close(slave)
+    os.set_blocking(master, False)
+    text = bytearray()
+
+    def drawn(what):
+        with contextlib.suppress(OSError):
+            text.extend(os.read(master, 65536))
+        return what in text
+
+    found = wait_for(lambda: drawn(b"LIVE"), 30, 0.1)
+    for key, then in keys:
+        os.write(master, key)
+        found = found and wait_for(lambda then=then: drawn(then), 30, 0.1)
+    found = found and wait_for(lambda: drawn(wanted), 30, 0.1)
+    os.write(master, b"q")
+    screen.wait(30)
+    os.close(master)
+    return found, bytes(text[-2000:])
+
+
 with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim:
     sim.ibwire("collect", "--once")
     sim.ibwire("collect", "--once")
@@ -73,15 +109,16 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     folder = bundle.write("bundle")
 
     result = json.loads(sim.ibwire("import", folder, "--format", "json").out)
-    tap.equal("every row is counted", [result[key] for key in ("imported", "nodes", "known_nodes", "cables", "counters", "ber",
-                                                              "temperatures", "not_read", "unused_sections")],
+    counts = ("imported", "nodes", "known_nodes", "cables", "counters", "ber", "temperatures", "not_read",
+              "unused_sections")
+    tap.equal("every row is counted", [result[key] for key in counts],
               [True, bundle.count("NODES"), len(nodes), bundle.count("CABLE_INFO"), bundle.count("PM_INFO"),
                len(set(ports)), bundle.count("TEMP_SENSING"), 0, 1])
     tap.equal("the time of the import is that of the header", result["time"][:19], bundle.time.replace(" ", "T"))
     again = sim.ibwire("import", folder)
     tap.equal("twice the same: status 0", again.status, 0)
     tap.contains("and one line", again.err, "was imported before")
-    tap.equal("which changes nothing", sim.ibwire("sql", "SELECT count(*) FROM import", "--format", "csv").out.split()[1], "1")
+    tap.equal("which changes nothing", count_rows(sim, "import"), 1)
 
     rows = json.loads(sim.ibwire("report", port_name, "--format", "json").out)
     tap.equal("the report of a link has both ends of its cable", sorted(row["serial"] for row in rows["cables"]),
@@ -108,12 +145,11 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     cut.db_csv = cut.db_csv[:cut.db_csv.index("END_CABLE_INFO") - 20]
     refused = sim.ibwire("import", cut.write("cut"), check=False)
     tap.equal("cut: status and why", (refused.status, "section CABLE_INFO has no end" in refused.err), (64, True))
-    tap.equal("nothing of these is stored", sim.ibwire("sql", "SELECT count(*) FROM import", "--format", "csv").out.split()[1],
-              "1")
+    tap.equal("nothing of these is stored", count_rows(sim, "import"), 1)
 
     sim.ibwire("db", "export", "hidden.db", "--anonymise")
-    hidden = sim.ibwire("sql", "SELECT count(*) FROM cable WHERE serial LIKE 'MT%'", "--db", "hidden.db", "--format", "csv").out
-    tap.equal("an anonymised copy has other serial numbers", hidden.split()[1], "0")
+    tap.equal("an anonymised copy has other serial numbers",
+              count_rows(sim, "cable WHERE serial LIKE 'MT%'", "--db", "hidden.db"), 0)
 
     with open("collector.log", "w", encoding="utf-8") as log:
         collector = sim.start(IBWIRE, "collect", "--interval", "1s", stderr=log)
@@ -122,9 +158,11 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     wait_for(lambda: "cable-hot" in sim.ibwire("health", check=False).out, 60)
     finding = [row for row in json.loads(sim.ibwire("health", "--format", "json", check=False).out)
                if row["kind"] == "cable-hot"][0]
-    tap.equal("a hot transceiver is a warning at its port", (finding["severity"], finding["node_guid"], finding["port"]),
-              ("warning", *ports[0]))
+    tap.equal("a hot transceiver is a warning at its port",
+              (finding["severity"], finding["node_guid"], finding["port"]), ("warning", *ports[0]))
     tap.contains("with its temperature", finding["text"], f"{serials[ports[0]]} has 74 C")
+    found, text = screen_shows(sim, b"MT2031VS", (b"2", b"PEER"), (b"\r", b"DELTA"))
+    tap.result(found, "the screen's page of a port has its cable", text)
     stop(collector)
 
 tap.done()

@@ -181,6 +181,44 @@ static void load_last_peer(struct screen_state *state, const struct app *app, co
 						&known->last_peer, NULL) > 0;
 }
 
+static bool keep_cable(void *ctx, const struct cable_place *place)
+{
+	struct subject_data *known = ctx;
+
+	known->cable = *place;
+	known->has_cable = true;
+	return true;
+}
+
+static bool keep_cable_reading(void *ctx, const struct cable_reading *reading)
+{
+	struct subject_data *known = ctx;
+
+	known->cable_reading = *reading;
+	known->has_cable_reading = true;
+	return true;
+}
+
+/* The cable that was in the port at the time shown, and its newest reading until then. */
+static void load_cable(struct screen_state *state, const struct app *app, const struct subject *place)
+{
+	struct subject_data *known = &state->detail.known;
+	int64_t at_us = app->live->shown->sweep.wall_us;
+	struct cable_query query = {
+		.node_guid = place->node_guid, .port = place->port, .since_us = at_us, .until_us = at_us,
+	};
+
+	known->has_cable = known->has_cable_reading = false;
+	if (place->kind != SUBJECT_PORT || !app->live->reader ||
+	    reader_cables(app->live->reader, &query, keep_cable, known, NULL) < 0 || !known->has_cable)
+		return;
+	query.since_us = known->cable.from_us;
+	if (known->cable.last_us < at_us)
+		query.since_us = query.until_us = known->cable.last_us;
+	if (reader_cable_readings(app->live->reader, &query, keep_cable_reading, known, NULL) < 0)
+		known->has_cable_reading = false;
+}
+
 /* Absolute values need all samples since the last stored ones: on demand only. */
 static void load_values(struct screen_state *state, struct app *app)
 {
@@ -221,8 +259,10 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
 	state->dirty |= load_slow(state, app, &place);
 	state->dirty |= load_routes(state, app, &place);
-	if (state->dirty)
+	if (state->dirty) {
 		load_last_peer(state, app, &place);
+		load_cable(state, app, &place);
+	}
 	if (state->dirty || state->columns != body->columns || detail->rows != body->rows) {
 		detail->rows = body->rows;
 		state->columns = body->columns;

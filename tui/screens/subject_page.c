@@ -132,8 +132,11 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 		.ports = app->table->ports, .findings = app->context->findings,
 		.finding_count = app->context->finding_count, .routes = known->routes, .lids = known->lids,
 		.baseline_us = app->live->baseline_us, .reading = known->has_reading ? &known->reading : NULL,
-		.last_peer = known->has_last_peer ? &known->last_peer : NULL, .details_read = known->slow_read,
-		.details = known->slow, .detail_count = known->slow_count, .details_window_us = known->slow_window_us,
+		.last_peer = known->has_last_peer ? &known->last_peer : NULL,
+		.cable = known->has_cable ? &known->cable : NULL,
+		.cable_reading = known->has_cable_reading ? &known->cable_reading : NULL,
+		.details_read = known->slow_read, .details = known->slow, .detail_count = known->slow_count,
+		.details_window_us = known->slow_window_us,
 	};
 	const struct finding_row *row = subject_finding(app, subject);
 	char name[NODE_NAME_SIZE * 2 + 16];

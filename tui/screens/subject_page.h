@@ -54,6 +54,9 @@ struct subject_data {
 	uint32_t lids[256];        /* by port number */
 	bool has_last_peer;        /* the port has none now */
 	struct past_peer last_peer;
+	bool has_cable, has_cable_reading; /* of the port, as imported */
+	struct cable_place cable;
+	struct cable_reading cable_reading;
 	bool has_reading;          /* absolute values, loaded by a key */
 	struct reading reading;
 };
