@@ -21,7 +21,7 @@ struct importing {
 	struct cables_imported *ret;
 	int64_t id;       /* of the import */
 	uint64_t *guids;  /* by port of the bundle: GUID of its node; 0: unknown */
-	sqlite3_stmt *find, *same, *insert, *reading;
+	sqlite3_stmt *find, *same, *before, *end, *insert, *reading;
 };
 
 /* Is a bundle with these bytes stored? */
@@ -192,11 +192,30 @@ static void bind_cable(sqlite3_stmt *statement, const struct importing *importin
 	bind_number(statement, PLANE_AT, port->plane);
 }
 
+/* The cable that was in the port until this import. */
+static int end_before(struct importing *importing, size_t at, struct error *err)
+{
+	const struct ibdiagnet_port *port = &importing->bundle->ports[at];
+	int result;
+
+	DB_BIND(importing->before, 1, (int64_t)importing->guids[at], port->port);
+	sqlite3_bind_text(importing->before, 3, port->texts[IBDIAGNET_SERIAL], -1, SQLITE_STATIC);
+	result = db_step(importing->before, err);
+	if (result > 0) {
+		importing->ret->appeared += !sqlite3_column_int(importing->before, 0);
+		importing->ret->moved += sqlite3_column_int(importing->before, 1) != 0;
+	}
+	sqlite3_reset(importing->before);
+	if (result < 0)
+		return result;
+	DB_BIND(importing->end, 1, (int64_t)importing->guids[at], port->port, importing->id);
+	return db_run(importing->end, err);
+}
+
 /* The row of the cable in a port, unless it is still valid. What the import does not have may be the same. */
 static int write_cable(struct importing *importing, size_t at, struct error *err)
 {
 	const struct ibdiagnet_port *port = &importing->bundle->ports[at];
-	int64_t before = 0, serials = 0;
 	int result;
 
 	if (!*port->texts[IBDIAGNET_SERIAL] || !importing->guids[at])
@@ -206,18 +225,7 @@ static int write_cable(struct importing *importing, size_t at, struct error *err
 	result = db_run(importing->same, err);
 	if (result < 0 || sqlite3_changes(importing->writer->db))
 		return result;
-	result = db_integerf(importing->writer->db, 0, &serials, err, "SELECT count(*) FROM cable WHERE serial = %Q",
-			     port->texts[IBDIAGNET_SERIAL]);
-	if (result == 0)
-		result = db_integerf(importing->writer->db, 0, &before, err, "SELECT count(*) FROM cable WHERE"
-				     " node_guid = %lld AND port = %d AND to_import IS NULL AND serial <> %Q",
-				     (long long)importing->guids[at], port->port, port->texts[IBDIAGNET_SERIAL]);
-	if (result == 0)
-		result = db_execf(importing->writer->db, err, "UPDATE cable SET to_import = %lld WHERE node_guid = %lld"
-				  " AND port = %d AND to_import IS NULL", (long long)importing->id,
-				  (long long)importing->guids[at], port->port);
-	importing->ret->appeared += !serials;
-	importing->ret->moved += before != 0;
+	result = end_before(importing, at, err);
 	if (result < 0)
 		return result;
 	bind_cable(importing->insert, importing, at);
@@ -297,6 +305,13 @@ static int write_ports(struct importing *importing, struct error *err)
 				&importing->same, err);
 
 	if (result == 0)
+		result = db_prepare(db, "SELECT EXISTS (SELECT 1 FROM cable WHERE serial = ?3), EXISTS (SELECT 1 FROM"
+				    " cable WHERE node_guid = ?1 AND port = ?2 AND to_import IS NULL AND serial <> ?3)",
+				    &importing->before, err);
+	if (result == 0)
+		result = db_prepare(db, "UPDATE cable SET to_import = ?3 WHERE node_guid = ?1 AND port = ?2"
+				    " AND to_import IS NULL", &importing->end, err);
+	if (result == 0)
 		result = db_prepare(db, "INSERT INTO cable (node_guid, port, from_import, last_import, serial, vendor,"
 				    " part, revision, length, type, firmware, cage, plane) VALUES (?1, ?2, ?3, ?3, ?4,"
 				    " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)", &importing->insert, err);
@@ -366,6 +381,8 @@ int cables_import(struct saved_writer *writer, const struct ibdiagnet *bundle, c
 		result = import_within(&importing, source, wall_us, now_us, err);
 		sqlite3_finalize(importing.find);
 		sqlite3_finalize(importing.same);
+		sqlite3_finalize(importing.before);
+		sqlite3_finalize(importing.end);
 		sqlite3_finalize(importing.insert);
 		sqlite3_finalize(importing.reading);
 		result = saved_end_step(writer, result, err);
