@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/test_cases.h"
 #include "base/unit_test.h"
+#include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
@@ -215,4 +216,67 @@ TEST_IN_FOLDER(a_snapshot_has_the_firmware_of_its_time)
 	writer_close(writer);
 	check_sound(path);
 	model_destroy(bed.model);
+}
+
+/* A collector stores what it reads, learns what another process imports, and gets both back when it starts again. */
+TEST_IN_FOLDER(a_collector_learns_of_imports)
+{
+	struct model *model = model_create(9, 2, 6, 6);
+	struct writer *writer = check_open_writer(path);
+	const struct sink *sink = writer_sink(writer);
+	struct node_firmware read = { .firmware = { .source = FIRMWARE_READ, .major = 28, .minor = 39, .sub_minor = 1002,
+						    .at_us = 5000000, .built = 20231130, .psid = "MT_0000000838" } };
+	struct node_firmware imported = read;
+	struct saved_firmware_counts counts;
+	const struct node_firmware *list;
+	struct restored restored = { 0 };
+	struct saved_writer *importer;
+	const struct sweep *sweep;
+	size_t count = 7;
+
+	model->calm = true;
+	sweep = model_step(model);
+	check_store(writer, sweep);
+	assert_int_equal(sink->restore(sink->ctx, &restored, NULL), 0);
+	assert_int_equal(restored.firmware_count, 0);
+	restored_done(&restored);
+	read.node_guid = sweep->fabric->nodes[0].guid;
+	imported.node_guid = sweep->fabric->nodes[1].guid;
+	imported.firmware.source = FIRMWARE_IMPORTED;
+	assert_int_equal(sink->store_firmware(sink->ctx, &read, 1, NULL), 0);
+	sink->imported_firmware(sink->ctx, &count);
+	assert_null(sink->imported_firmware(sink->ctx, &count));
+	importer = check_open_saved(path);
+	assert_int_equal(saved_import_firmware(importer, &imported, 1, &counts, NULL), 0);
+	assert_int_equal(counts.first, 1);
+	list = sink->imported_firmware(sink->ctx, &count);
+	assert_non_null(list);
+	assert_int_equal(count, 1);
+	assert_int_equal(list->node_guid, imported.node_guid);
+	assert_true(firmware_same(&list->firmware, &imported.firmware));
+	assert_null(sink->imported_firmware(sink->ctx, &count));
+	/* What is read is newer than any import; an import of an earlier time does not replace it. */
+	imported.node_guid = read.node_guid;
+	imported.firmware.sub_minor = 1;
+	imported.firmware.at_us = 4000000;
+	assert_int_equal(saved_import_firmware(importer, &imported, 1, &counts, NULL), 0);
+	assert_int_equal(counts.older, 1);
+	saved_writer_close(importer);
+	writer_close(writer);
+
+	writer = check_open_writer(path);
+	sink = writer_sink(writer);
+	assert_int_equal(sink->restore(sink->ctx, &restored, NULL), 0);
+	assert_int_equal(restored.firmware_count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(restored.firmware[i].firmware.source, restored.firmware[i].node_guid == read.node_guid ?
+				 FIRMWARE_READ : FIRMWARE_IMPORTED);
+	restored_done(&restored);
+	/* Without the option, what was read is not known any more. */
+	read.firmware.source = FIRMWARE_UNKNOWN;
+	assert_int_equal(sink->store_firmware(sink->ctx, &read, 1, NULL), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM firmware WHERE to_sweep IS NULL"), 1);
+	writer_close(writer);
+	check_sound(path);
+	model_destroy(model);
 }
