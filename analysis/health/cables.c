@@ -29,6 +29,26 @@ static struct health_port *find_port(const struct health *health, const struct h
 		       &node->ports[cable->port] : NULL;
 }
 
+/* The reading of the other end of a link, if that is hot, too; or NULL. */
+static const struct health_cable *find_other_end(const struct health *health, const struct health_port *port)
+{
+	for (size_t i = 0; port->peer && i < health->input->cable_count; i++) {
+		const struct health_cable *other = &health->input->cables[i];
+
+		if (other->node_guid == port->peer->node->guid && other->port == port->peer->num)
+			return is_hot(health, other) ? other : NULL;
+	}
+	return NULL;
+}
+
+/* A link with two hot ends is one finding: about the hotter one. */
+static bool is_reported_at(const struct health_cable *other, const struct health_cable *cable)
+{
+	if (!other || other->temperature_c < cable->temperature_c)
+		return false;
+	return other->temperature_c > cable->temperature_c || other->node_guid < cable->node_guid;
+}
+
 static void add_numbers(const struct health *health, struct health_open_finding *open,
 			const struct health_cable *cable)
 {
@@ -38,22 +58,26 @@ static void add_numbers(const struct health *health, struct health_open_finding 
 	health_number(open, "threshold_rise_c", health->settings.cable_rise_c);
 }
 
-static void hold_one(struct health *health, const struct health_port *port, const struct health_cable *cable)
+static void hold_one(struct health *health, const struct health_port *port, const struct health_cable *cable,
+		     const struct health_cable *other)
 {
 	double limit = health->settings.limits[FINDING_CABLE_HOT].warning;
 	bool above = cable->temperature_c > limit;
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_CABLE_HOT, .severity = FINDING_WARNING, .port = port, .link = true,
-		.since = health_before(health, health->wall_us - cable->wall_us),
+		.either_end = true, .since = health_before(health, health->wall_us - cable->wall_us),
 		.cause = above ? "temperature" : "rise" });
-	char time[WHEN_SIZE], rise[64] = "";
+	char time[WHEN_SIZE], rise[64] = "", both[64] = "";
 
 	if (!isnan(cable->before_c) && cable->temperature_c - cable->before_c >= health->settings.cable_rise_c)
 		snprintf(rise, sizeof(rise), ", %.0f C more than in the import before",
 			 cable->temperature_c - cable->before_c);
+	if (other)
+		snprintf(both, sizeof(both), "; %.0f C at the other end", other->temperature_c);
 	when_format_local(cable->wall_us, time);
-	health_text(open, "transceiver %s " TENSE("has", "had") " %.0f C in the import of %s (limit %.0f C)%s",
-		    *cable->serial ? cable->serial : "of this port", cable->temperature_c, time, limit, rise);
+	health_text(open, "transceiver%s%s at %.77s/%u " TENSE("has", "had") " %.0f C in the import of %s (limit %.0f C)"
+		    "%s%s", *cable->serial ? " " : "", cable->serial, port->node->name, port->num, cable->temperature_c,
+		    time, limit, rise, both);
 	add_numbers(health, open, cable);
 }
 
@@ -104,11 +128,14 @@ static void sweep(struct health *health, void *ctx)
 	}
 	health_drop(ports.count ? health_find_open(health, FINDING_CABLE_HOT, 0, 0, TAG_MANY) : NULL);
 	for (size_t i = 0; ports.count && i < input->cable_count; i++) {
-		struct health_port *port = is_hot(health, &input->cables[i]) ? find_port(health, &input->cables[i]) :
-									       NULL;
+		const struct health_cable *cable = &input->cables[i], *other;
+		const struct health_port *port = is_hot(health, cable) ? find_port(health, cable) : NULL;
 
-		if (port)
-			hold_one(health, port, &input->cables[i]);
+		if (!port)
+			continue;
+		other = find_other_end(health, port);
+		if (!is_reported_at(other, cable))
+			hold_one(health, port, cable, other);
 	}
 }
 

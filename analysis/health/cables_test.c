@@ -58,11 +58,42 @@ TEST(a_transceiver_above_the_limit_is_a_warning_until_an_import_in_which_it_is_c
 	finding = &world_find(world, FINDING_CABLE_HOT)->finding;
 	assert_int_equal(finding->severity, FINDING_WARNING);
 	assert_string_equal(finding->cause, "temperature");
-	assert_non_null(strstr(finding->text, "transceiver MT0 has 71 C"));
+	assert_non_null(strstr(finding->text, "transceiver MT0 at h0 mlx5_0/1 has 71 C"));
 	assert_float_equal(world_number(finding, "temperature_c"), 71, 0);
 	import(world, 1, 60, 71, 0);
 	world_run(world, "wait 120");
 	assert_int_equal(world_find(world, FINDING_CABLE_HOT)->closed, 1);
+	world_destroy(world);
+}
+
+/* It is about the hotter end, and remains the same one when the other end is hotter. */
+TEST(two_hot_ends_of_a_link_are_one_finding)
+{
+	struct world *world = world_create(&single);
+	const struct world_report *report;
+
+	world_run(world, "wait 10");
+	import(world, 2, 75, NAN, 0);
+	for (uint32_t i = 0; i < world->fabric->node_count; i++) {
+		const struct port *port = &world->fabric->ports[world->fabric->nodes[i].first_port];
+
+		if (world->fabric->nodes[i].guid == cables[0].node_guid) {
+			const struct port *peer = &world->fabric->ports[port->peer];
+
+			cables[1].node_guid = world->fabric->nodes[peer->node].guid;
+			cables[1].port = peer->num;
+		}
+	}
+	cables[0].temperature_c = 80;
+	world_run(world, "wait 10");
+	report = world_find(world, FINDING_CABLE_HOT);
+	assert_int_equal(report->opened, 1);
+	assert_non_null(strstr(report->finding.text, "MT0 at h0 mlx5_0/1 has 80 C"));
+	assert_non_null(strstr(report->finding.text, "75 C at the other end"));
+	cables[1].temperature_c = 90;
+	world_run(world, "wait 120");
+	assert_int_equal(report->opened, 1);
+	assert_int_equal(report->closed, 0);
 	world_destroy(world);
 }
 
