@@ -91,7 +91,7 @@ static void consequences_are_counted_by_themselves(void **state)
 
 	(void)state;
 	use_scenario("cable-pulled-and-more.scenario", end_us);
-	/* Three faults at once do not explain each other, but tables that the subnet manager changed before it ended. */
+	/* Three faults at once do not explain each other, but changed tables do not count. */
 	assert_int_equal(health_at(start_us, 10, "3 critical, "), 2);
 	assert_int_equal(health_at(start_us, 10, " explained by others (--all shows them)"), 2);
 	use_database(NULL);
