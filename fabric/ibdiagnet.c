@@ -148,8 +148,11 @@ void ibdiagnet_add_lane(struct ibdiagnet_port *port, enum ibdiagnet_text text, c
 	if (ibdiagnet_is_unknown(value))
 		return;
 	text_sanitise(value, strlen(value), lane, sizeof(lane));
-	if (len + strlen(lane) + 4 <= IBDIAGNET_TEXT_SIZE)
-		snprintf(lanes + len, IBDIAGNET_TEXT_SIZE - len, "%s%s", len ? " | " : "", lane);
+	if (len + strlen(lane) + sizeof(" | ") > IBDIAGNET_TEXT_SIZE)
+		return;
+	if (len)
+		len = (size_t)(stpcpy(lanes + len, " | ") - lanes);
+	strcpy(lanes + len, lane);
 }
 
 char *ibdiagnet_trim(char *value)
