@@ -424,7 +424,7 @@ static const struct { const char *key, *unit; } magnitudes[] = {
 	{ "vl15_dropped_per_5min", " in 5 min" }, { "link_errors_per_5min", " in 5 min" },
 	{ "constraint_errors_per_5min", " in 5 min" }, { "fec_uncorrected_blocks_per_10min", " blocks in 10 min" },
 	{ "discards_per_minute", " per minute" }, { "discards_per_5min", " in 5 min" },
-	{ "nodes_silent", " nodes" }, { "hosts_gone", " hosts" }, { "lids", " LIDs" },
+	{ "nodes_silent", " nodes" }, { "hosts_gone", " hosts" }, { "lids", " LIDs" }, { "temperature_c", " C" },
 };
 
 static const char *unit_of(const struct finding_number *number)

@@ -75,9 +75,9 @@ static void hold_one(struct health *health, const struct health_port *port, cons
 	if (other)
 		snprintf(both, sizeof(both), "; %.0f C at the other end", other->temperature_c);
 	when_format_local(cable->wall_us, time);
-	health_text(open, "transceiver%s%s at %.77s/%u " TENSE("has", "had") " %.0f C in the import of %s (limit %.0f "
-		    "C)%s%s", *cable->serial ? " " : "", cable->serial, port->node->name, port->num, cable->temperature_c,
-		    time, limit, rise, both);
+	health_text(open, "transceiver%s%s at %.77s/%u " TENSE("has", "had")
+		    " %.0f C in the import of %s (limit %.0f C)%s%s", *cable->serial ? " " : "", cable->serial,
+		    port->node->name, port->num, cable->temperature_c, time, limit, rise, both);
 	add_numbers(health, open, cable);
 }
 

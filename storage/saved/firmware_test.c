@@ -224,8 +224,9 @@ TEST_IN_FOLDER(a_collector_learns_of_imports)
 	struct model *model = model_create(9, 2, 6, 6);
 	struct writer *writer = check_open_writer(path);
 	const struct sink *sink = writer_sink(writer);
-	struct node_firmware read = { .firmware = { .source = FIRMWARE_READ, .major = 28, .minor = 39, .sub_minor = 1002,
-						    .at_us = 5000000, .built = 20231130, .psid = "MT_0000000838" } };
+	struct node_firmware read = { .firmware = {
+		.source = FIRMWARE_READ, .major = 28, .minor = 39, .sub_minor = 1002, .at_us = 5000000, .built = 20231130,
+		.psid = "MT_0000000838" } };
 	struct node_firmware imported = read;
 	struct saved_firmware_counts counts;
 	const struct node_firmware *list;
@@ -269,8 +270,8 @@ TEST_IN_FOLDER(a_collector_learns_of_imports)
 	assert_int_equal(sink->restore(sink->ctx, &restored, NULL), 0);
 	assert_int_equal(restored.firmware_count, 2);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(restored.firmware[i].firmware.source, restored.firmware[i].node_guid == read.node_guid ?
-				 FIRMWARE_READ : FIRMWARE_IMPORTED);
+		assert_int_equal(restored.firmware[i].firmware.source,
+				 restored.firmware[i].node_guid == read.node_guid ? FIRMWARE_READ : FIRMWARE_IMPORTED);
 	restored_done(&restored);
 	/* Without the option, what was read is not known any more. */
 	read.firmware.source = FIRMWARE_UNKNOWN;
