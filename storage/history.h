@@ -81,8 +81,9 @@ int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_
  * Each end moves by at most half a chunk sum (a minute at an interval of one second). The totals of all ports
  * then take a fifth of the time, since only samples that are newer than any sum are unpacked.
  * @range:  of reader_history_range(); first_us and last_us are updated
+ * @least:  of a range with fewer sweeps only those ends are moved at which no samples are stored any more
  */
-int reader_history_round(struct reader *reader, struct history_range *range, struct error *err);
+int reader_history_round(struct reader *reader, struct history_range *range, int64_t least, struct error *err);
 
 /* A piece of the window: one sweep (HISTORY_RAW), or a stored sum of several. */
 struct history_piece {

@@ -41,7 +41,7 @@ struct problem {
 	uint8_t port;
 	uint8_t cause;
 	int64_t job;            /* its number; 0: of no job */
-	char text[240];
+	char text[320];
 	unsigned port_count;    /* of a job: those that cannot communicate */
 	struct finding_port ports[16];
 };
@@ -298,7 +298,7 @@ static void describe_job(const struct health *health, const struct health_job *j
 {
 	const struct profile *first = NULL;
 	struct text keys = { 0 }, others = { 0 };
-	char where[96] = "";
+	char where[48] = "";
 	uint32_t failing = 0;
 
 	for (unsigned i = 0; i < profiles->count; i++) {
@@ -309,7 +309,7 @@ static void describe_job(const struct health *health, const struct health_job *j
 			first = one;
 	}
 	if (rail != SHAPE_NONE)
-		snprintf(where, sizeof(where), " on rail %.60s", health->input->shape->rails[rail].name);
+		snprintf(where, sizeof(where), " on rail %.30s", health->input->shape->rails[rail].name);
 	pkeys_text(&keys, first->table, 4);
 	pkeys_text(&others, main->table, 4);
 	if (problem->cause == LIMITED)

@@ -213,16 +213,14 @@ static int64_t collect_ports(const struct history *history, const struct subject
 }
 
 /*
- * The order does not depend on half a minute: the ends of a long window are aligned to stored sums,
- * and rows show the actual window.
+ * The order does not depend on half a minute: the ends of a long window are aligned to stored sums, as are those of
+ * any window where there are only sums. Rows show the actual window.
  */
 static int round_window(struct history *history, struct error *err)
 {
 	enum { SWEEPS_LEAST = 500 };
-	int code = 0;
+	int code = reader_history_round(history->moment.reader, &history->range, SWEEPS_LEAST, err);
 
-	if (history->range.until - history->range.after >= SWEEPS_LEAST)
-		code = reader_history_round(history->moment.reader, &history->range, err);
 	if (code == 0 && history->range.first_us)
 		history->since_us = history->range.first_us;
 	if (code == 0 && history->range.last_us)

@@ -27,7 +27,7 @@ int make_snapshots(void **state)
 	if (make_database(state) < 0 || saved_writer_open(db_path, &writer, NULL) < 0)
 		return -1;
 	for (int i = 0; i < SNAPSHOTS; i++) {
-		char name[8];
+		char name[16];
 		const struct saved_label label = { .name = name, .slow = true };
 
 		snprintf(name, sizeof(name), "s%d", i);

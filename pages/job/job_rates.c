@@ -309,7 +309,7 @@ static int choose_step(struct job_work *work, struct rates *rates, struct histor
 		least_us = 2 * range->chunk_us;
 		if (range->hour_us && range->chunk_sweeps && samples / range->chunk_sweeps > SAMPLES_MOST)
 			least_us = 2 * range->hour_us;
-		code = reader_history_round(work->reader, range, err);
+		code = reader_history_round(work->reader, range, 0, err);
 	}
 	step_us = history_step_us(range, rates->count, work->report->duration_us, POINTS);
 	rates->step_us = step_us < least_us ? least_us : step_us;

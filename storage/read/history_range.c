@@ -31,8 +31,12 @@ static int describe_range(struct reader *reader, struct history_range *range, st
 	static const char sql[] =
 		"SELECT (SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1), coalesce((SELECT from_us FROM hour WHERE"
 		" state = 1 ORDER BY id LIMIT 1), (SELECT from_us FROM chunk_window WHERE state > 0 ORDER BY id"
-		" LIMIT 1), (SELECT wall_us FROM sweep ORDER BY id LIMIT 1)), (SELECT wall_us FROM sweep WHERE"
-		" id = ?1 + 1 AND id <= ?2), (SELECT wall_us FROM sweep WHERE id = ?2 AND id > ?1),"
+		" LIMIT 1), (SELECT wall_us FROM sweep ORDER BY id LIMIT 1)), coalesce((SELECT wall_us FROM sweep"
+		" WHERE id = ?1 + 1 AND id <= ?2), (SELECT from_us FROM chunk_window WHERE from_sweep = ?1 + 1"
+		" AND to_sweep <= ?2 + 1 AND state > 0), (SELECT from_us FROM hour WHERE from_sweep = ?1 + 1"
+		" AND to_sweep <= ?2 + 1 AND state = 1)), coalesce((SELECT wall_us FROM sweep WHERE id = ?2"
+		" AND id > ?1), (SELECT to_us FROM chunk_window WHERE to_sweep = ?2 + 1 AND from_sweep > ?1"
+		" AND state > 0), (SELECT to_us FROM hour WHERE to_sweep = ?2 + 1 AND from_sweep > ?1 AND state = 1)),"
 		" w.to_us - w.from_us, w.to_sweep - w.from_sweep, h.to_us - h.from_us,"
 		" (SELECT wall_us FROM sweep WHERE id = ?1) FROM (SELECT 1)"
 		" LEFT JOIN chunk_window w ON w.from_sweep > ?1 AND w.id = (SELECT id FROM chunk_window WHERE"
@@ -59,25 +63,34 @@ static int describe_range(struct reader *reader, struct history_range *range, st
 	return result < 0 ? result : 0;
 }
 
-/* Where a window of sums contains @sweep and the next one: the nearer end of that window. */
-static int round_sweep(sqlite3 *db, int64_t *sweep, struct error *err)
+/*
+ * Where a stored sum contains @sweep and the next one: its nearer end.
+ * @needed: only if there is nothing else of its sweeps
+ */
+static int round_sweep(sqlite3 *db, int64_t *sweep, bool needed, struct error *err)
 {
+	static const char sql[] =
+		"SELECT from_sweep - 1, to_sweep - 1 FROM (SELECT from_sweep, to_sweep, state FROM chunk_window"
+		" UNION ALL SELECT from_sweep, to_sweep, 2 FROM hour WHERE state = 1 AND to_sweep <= coalesce("
+		"(SELECT min(from_sweep) FROM chunk_window), to_sweep)) WHERE to_sweep > ?1 + 1 AND state > ?2"
+		" ORDER BY to_sweep LIMIT 1";
+	const int64_t args[] = { *sweep, needed ? WINDOW_COMPLETE : WINDOW_WRITING };
 	int64_t run[2];
-	int result = db_row(db, "SELECT from_sweep - 1, to_sweep - 1 FROM chunk_window"
-			    " WHERE to_sweep > ?1 + 1 AND state > 0 ORDER BY to_sweep LIMIT 1", sweep, 1, run, 2, err);
+	int result = db_row(db, sql, args, 2, run, 2, err);
 
 	if (result > 0 && run[0] < *sweep)
 		*sweep = run[1] - *sweep < *sweep - run[0] ? run[1] : run[0];
 	return result < 0 ? result : 0;
 }
 
-static int round_range(struct reader *reader, struct history_range *range, struct error *err)
+static int round_range(struct reader *reader, struct history_range *range, int64_t least, struct error *err)
 {
 	int64_t after = range->after, until = range->until;
-	int result = round_sweep(reader->db, &after, err);
+	bool needed = until - after < least;
+	int result = round_sweep(reader->db, &after, needed, err);
 
 	if (!result)
-		result = round_sweep(reader->db, &until, err);
+		result = round_sweep(reader->db, &until, needed, err);
 	/* A range that is shorter than a window stays as it is. */
 	if (result < 0 || after >= until)
 		return result;
@@ -86,13 +99,13 @@ static int round_range(struct reader *reader, struct history_range *range, struc
 	return describe_range(reader, range, err);
 }
 
-int reader_history_round(struct reader *reader, struct history_range *range, struct error *err)
+int reader_history_round(struct reader *reader, struct history_range *range, int64_t least, struct error *err)
 {
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = round_range(reader, range, err);
+	result = round_range(reader, range, least, err);
 	reader_end(reader);
 	return result;
 }

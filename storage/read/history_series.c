@@ -175,7 +175,7 @@ int reader_history_loads(struct reader *reader, const struct load_query *query, 
 	int code = reader_history_range(reader, query->since_us, query->until_us, &range, err);
 
 	if (code == 0 && query->round && range.after != range.until)
-		code = reader_history_round(reader, &range, err);
+		code = reader_history_round(reader, &range, 0, err);
 	if (code < 0 || range.after == range.until)
 		return code;
 	code = list_ports(query, &reading, err);

@@ -194,7 +194,7 @@ static void check_random_window(struct reader *reader, const struct model *model
 	if (seed % 4 == 0 && range.after < range.until) {
 		int64_t until = range.until;
 
-		assert_int_equal(reader_history_round(reader, &range, NULL), 0);
+		assert_int_equal(reader_history_round(reader, &range, 0, NULL), 0);
 		/* Of windows of at most 120 sweeps. */
 		assert_in_range(range.after, after > 60 ? after - 60 : 0, after + 60);
 		assert_in_range(range.until, until > 60 ? until - 60 : 0, until + 60);

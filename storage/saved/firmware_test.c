@@ -225,8 +225,8 @@ TEST_IN_FOLDER(a_collector_learns_of_imports)
 	struct writer *writer = check_open_writer(path);
 	const struct sink *sink = writer_sink(writer);
 	struct node_firmware read = { .firmware = {
-		.source = FIRMWARE_READ, .major = 28, .minor = 39, .sub_minor = 1002, .at_us = 5000000, .built = 20231130,
-		.psid = "MT_0000000838" } };
+		.source = FIRMWARE_READ, .major = 28, .minor = 39, .sub_minor = 1002, .at_us = 5000000,
+		.built = 20231130, .psid = "MT_0000000838" } };
 	struct node_firmware imported = read;
 	struct saved_firmware_counts counts;
 	const struct node_firmware *list;

@@ -101,7 +101,7 @@ static int query_reader(struct reader *reader, const struct query *query, struct
 					      &range, err);
 	/* As ibwire history --top: from the beginning of a sum, a minute more or less. */
 	if (!result && !query->node_guid)
-		result = reader_history_round(reader, &range, err);
+		result = reader_history_round(reader, &range, 0, err);
 	if (result)
 		return result;
 	history.after = range.after;

@@ -56,6 +56,7 @@ SUBSTITUTIONS = {
     "srun ./train": "true",
     "-- ./train": "-- true",
     "new.db --db damaged.db": "new.db --db main.db; rm new.db",
+    "/var/tmp/ibdiagnet2": "cables",
     "/backup/": "",
     "/var/lib/ibwire/": "",
     "/var/lib/node_exporter/": "",
@@ -77,6 +78,7 @@ TIMES = {
     "--at -1h": "--at -2s",
 }
 NOT_RUN = {
+    "ibdiagnet --get_cable_info --get_phy_info -o /var/tmp/ibdiagnet2": "not a program of ibwire",
     "mpirun ...": "stands for anybody's job",
     "ibwire push --remote-write http://127.0.0.1:9090/api/v1/write --label fabric=a --once": "see push_test.py",
     "ibwire alert --alertmanager http://127.0.0.1:9093 --label fabric=a --once": "see alert_test.py",
@@ -133,6 +135,8 @@ COMMANDS = {
                       "--pairs": ["--pairs", f"{LEAF} --pairs"], "--hosts": ["--pairs --hosts 'node[0001-0004]'"],
                       "--round": ["--pairs --all --round 1"], "--rail": ["--pairs --all --rail mlx5_1"],
                       "--hostfile": ["--pairs --all --round 1 --rail mlx5_1 --hostfile"]}),
+    # The same files again are an answer, and have the same time.
+    "import": ("cables", {"--time": ["cables --time now"]}),
     "report": (f"{LEAF}/1", {"--html": [f"{LEAF}/1 --html NEW.html"], "--links": [f"{LEAF}/1 --html - --links"]}),
     "push": ("", {}),
     "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],
@@ -489,6 +493,9 @@ def prepared(sim):
         write(log, "node0001:7:7 [0] NCCL INFO Using network IB\n")
     os.makedirs("keys")
     write("keys/guid2mkey", "")
+    os.makedirs("cables")
+    write("cables/ibdiagnet2.db_csv", f"START_NODES\nNodeDesc,NodeType,NodeGUID\n\"{LEAF}\",2,0x{GUID}\nEND_NODES\n"
+          f"START_CABLE_INFO\nNodeGuid,PortNum,PN,SN\n0x{GUID},1,\"MFS1S00\",\"MT2031VS01234\"\nEND_CABLE_INFO\n")
     tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30), "a collector runs")
     for name in ("first", "second"):
         sim.ibwire("snapshot", "take", name)

@@ -113,7 +113,7 @@ with tap.part("reports and routes of hosts"):
                for key in ("findings", "events")])
     for words in ["leaf-u01-r0", "leaf-u01-r1"], ["leaf-u01-r0", "2", "3"], []:
         tap.one_line(f"report {' '.join(words)} is refused", run(IBWIRE, "report", *words, check=False), 64,
-                     "exactly one port, node or host")
+                     "exactly one port, node, host or serial number")
     tap.equal("routes between hosts are those of both rails",
               [(row["hop"], row["from"], row["to"]) for row in rows("topology", "route", "node0001", "node0002")
                if row["hop"] == 1],

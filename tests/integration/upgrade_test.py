@@ -19,7 +19,7 @@ need("ibsim", "opensm")
 tap = Tap()
 FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1", "--traffic", "ring rate=8Gb/s"
 OLD_COMMIT = "fc7a9cd9"  # the last one with schema version 1
-VERSION = 6
+VERSION = 7
 WRITERS = [["collect", "--once"], ["snapshot", "take", "second"], ["job", "begin", "1"], ["db", "compact"]]
 OF_OLD = [command for command in READERS if command[0] != "job"]
 TOTALS = "256,75642914624,75642915200"  # of released_database(), as OLD_COMMIT reads it
