@@ -160,7 +160,8 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
                if row["kind"] == "cable-hot"][0]
     tap.equal("a hot transceiver is a warning at its port",
               (finding["severity"], finding["node_guid"], finding["port"]), ("warning", *ports[0]))
-    tap.contains("with its temperature", finding["text"], f"{serials[ports[0]]} has 74 C")
+    tap.contains("of its serial number", finding["text"], f"transceiver {serials[ports[0]]} at ")
+    tap.contains("with its temperature", finding["text"], " has 74 C in the import of ")
     found, text = screen_shows(sim, b"MT2031VS", (b"2", b"PEER"), (b"\r", b"DELTA"))
     tap.result(found, "the screen's page of a port has its cable", text)
     stop(collector)
