@@ -469,7 +469,8 @@ static int judge(struct loading *loading, const char *serial, const struct histo
 		free(periods);
 		return err_nomem(loading->err);
 	}
-	qsort(history->periods, count, sizeof(*history->periods), compare_periods);
+	if (count)
+		qsort(history->periods, count, sizeof(*history->periods), compare_periods);
 	for (size_t i = 0; i < count; i++)
 		set_parts(history, i, &periods[i]);
 	if (serial)

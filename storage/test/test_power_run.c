@@ -192,7 +192,8 @@ static void make_version_1(size_t sweeps)
 		check_store(writer, power_run_step(model));
 	writer_close(writer);
 	model_destroy(model);
-	check_change(path, "PRAGMA user_version = 1; DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending'");
+	check_change(path, DROP_TABLES_OF_VERSION_7 " PRAGMA user_version = 1; DROP TABLE job;"
+		     " DELETE FROM code WHERE kind = 'job_ending'");
 	power_run.sweeps_before = sweeps;
 }
 

@@ -133,7 +133,8 @@ TEST_WITH(a_snapshot_is_stored_completely_or_not_at_all, NULL, fault_writer_done
 TEST_WITH(a_migration_is_complete_or_absent, NULL, fault_writer_done)
 {
 	fault_try_writer(WRITER_CASE("migration", fault_ingest, fault_check_stored), 12, 13,
-			 "PRAGMA user_version = 1; DROP TABLE job; DELETE FROM code WHERE kind = 'job_ending'",
+			 DROP_TABLES_OF_VERSION_7 " PRAGMA user_version = 1; DROP TABLE job;"
+			 " DELETE FROM code WHERE kind = 'job_ending'",
 			 "Failed calls in a schema migration", RIGHT_SWEEPS);
 }
 

@@ -31,7 +31,7 @@ enum { GUID_AMBIGUOUS = 75 };
 
 enum { DISTURBANCES = 35, ACTIVE_MAX = 6, PENDING_MAX = 16, HEAPS_MAX = 4096 };
 
-#define BIT(kind) (1u << FINDING_##kind)
+#define BIT(kind) (UINT64_C(1) << FINDING_##kind)
 
 enum wire_kind {
 	NO_WIRE, GARBAGE, DUPLICATES, LATE, FOREIGN, DAMAGED, WRONG_STATUS, WRONG_PORT, LOSS, SILENCE, REORDER,
@@ -51,8 +51,8 @@ struct disturbance {
 	enum target target;
 	unsigned longest; /* sweeps */
 	void (*set)(struct hostile *hostile, struct active *active, bool on);
-	uint32_t findings; /* kinds that it justifies, of the nodes that it concerns */
-	uint32_t required; /* kinds of which one must be open while it lasts, or in ONCE: at some time; 0: none */
+	uint64_t findings; /* kinds that it justifies, of the nodes that it concerns */
+	uint64_t required; /* kinds of which one must be open while it lasts, or in ONCE: at some time; 0: none */
 	unsigned detected; /* sweeps, without a disturbance that hides it, after which it must be; 0: DETECTED */
 	void (*step)(struct hostile *hostile, struct active *active); /* before each sweep; or NULL */
 	enum wire_kind wire;

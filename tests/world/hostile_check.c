@@ -76,7 +76,7 @@ static size_t place_of(const struct active *active)
 
 static bool is_required(const struct active *active, const struct finding *finding)
 {
-	return active->what->required & 1u << finding->kind &&
+	return active->what->required & UINT64_C(1) << finding->kind &&
 	       (!finding->node_guid || finding_concerns_node(finding, place_of(active)));
 }
 

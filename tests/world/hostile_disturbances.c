@@ -228,7 +228,7 @@ const struct disturbance hostile_disturbances[DISTURBANCES] = {
 	{ "redirect loops", OF_NODES, ANY_NODE, 40, .set = set_redirect, .findings = OUTAGE, .wide = true },
 	{ "counters are reset", OF_NODES, ANY_NODE, 60, .set = set_clear, .findings = BIT(COUNTERS_CLEARED),
 	  .required = BIT(COUNTERS_CLEARED), .detected = 15 },
-	{ "duplicate GUIDs", OF_NODES, ANY_HOST, 90, .set = set_guid, .findings = UINT32_MAX, .step = step_guid,
+	{ "duplicate GUIDs", OF_NODES, ANY_HOST, 90, .set = set_guid, .findings = UINT64_MAX, .step = step_guid,
 	  .wide = true, .pair = true },
 	{ "a trunk is down", OF_CABLES, UPLINK, 150, .set = set_down, .findings = CABLES, .required = BIT(LINK_DOWN) },
 	{ "a trunk flaps", OF_CABLES, UPLINK, 60, .set = set_down, .findings = CABLES,

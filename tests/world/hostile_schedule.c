@@ -24,7 +24,7 @@ void hostile_justify(struct hostile *h, const struct active *active)
 				 node == active->node || node == active->peer;
 
 		for (unsigned kind = 0; concerned && kind < FINDING_KIND_COUNT; kind++)
-			if (active->what->findings & 1u << kind && h->allowed[node][kind] < until)
+			if (active->what->findings & UINT64_C(1) << kind && h->allowed[node][kind] < until)
 				h->allowed[node][kind] = until;
 	}
 }

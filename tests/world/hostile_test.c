@@ -108,11 +108,11 @@ static void report_disturbance(const struct hostile *h, size_t index)
 
 	snprintf(name, sizeof(name), "Hostile fabric: %s", what->name);
 	for (unsigned kind = 0; kind < FINDING_KIND_COUNT; kind++)
-		if (what->required & 1u << kind)
+		if (what->required & UINT64_C(1) << kind)
 			text_appendf(&checked, "%s%s", checked.len ? " or " : "reported: ",
 				    finding_kind_name((enum finding_kind)kind));
 	text_appendf(&checked, "%sdeltas, recovery%s", checked.len ? "; " : "",
-		    what->findings == UINT32_MAX ? "" : ", no unjustified finding");
+		    what->findings == UINT64_MAX ? "" : ", no unjustified finding");
 	reliability_report(name, what->required ? h->verified[index] : h->begun[index], "times", text_chars(&checked));
 	assert_true((what->required ? h->verified[index] : h->begun[index]) || h->sweep < LAST_RUN);
 	text_done(&checked);
