@@ -155,6 +155,12 @@ void ibdiagnet_add_lane(struct ibdiagnet_port *port, enum ibdiagnet_text text, c
 	strcpy(lanes + len, lane);
 }
 
+int ibdiagnet_is_cut(const struct ibdiagnet_file *file, const char *what, struct error *err)
+{
+	return err_set(err, ERR_USAGE, "%s is cut: %s has no end; nothing was imported: copy it again, or run "
+		       "ibdiagnet again", file->path, what);
+}
+
 char *ibdiagnet_trim(char *value)
 {
 	size_t len;

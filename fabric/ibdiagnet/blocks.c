@@ -133,8 +133,7 @@ static int take(struct ibdiagnet_file *file, enum ibdiagnet_section section, cha
 		return state->unused ? 0 : take_line(file, state, line, err);
 	end_block(file, state);
 	if (file->torn)
-		code = err_set(err, ERR_USAGE, "%s is cut: its last line has no end; nothing was imported: copy it "
-			       "again, or run ibdiagnet again", file->path);
+		code = ibdiagnet_is_cut(file, "its last line", err);
 	else if (!state->any && !state->unused)
 		code = err_set(err, ERR_USAGE, "%s has no block of a port (Port=1 Lid=... GUID=...)", file->path);
 	free(state);

@@ -356,6 +356,7 @@ static int take_line(struct ibdiagnet_file *file, struct state *state, char *lin
 int ibdiagnet_read_db_csv(struct ibdiagnet_file *file, char *line, struct error *err)
 {
 	struct state *state = file->state;
+	char open_section[sizeof(state->section) + 12];
 	int code = 0;
 
 	if (!state) {
@@ -365,12 +366,13 @@ int ibdiagnet_read_db_csv(struct ibdiagnet_file *file, char *line, struct error 
 	}
 	if (line)
 		return take_line(file, state, line, err);
-	if (*state->section)
-		code = err_set(err, ERR_USAGE, "%s is cut: its section %s has no end; nothing was imported: copy it "
-			       "again, or run ibdiagnet again", file->path, state->section);
-	else if (!state->any)
+	if (*state->section) {
+		snprintf(open_section, sizeof(open_section), "its section %s", state->section);
+		code = ibdiagnet_is_cut(file, open_section, err);
+	} else if (!state->any) {
 		code = err_set(err, ERR_USAGE, "%s has no section (START_NODES, ...): it is no db_csv of ibdiagnet",
 			       file->path);
+	}
 	text_done(&state->copy);
 	free(state);
 	return code;

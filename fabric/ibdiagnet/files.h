@@ -58,4 +58,7 @@ void ibdiagnet_add_lane(struct ibdiagnet_port *port, enum ibdiagnet_text text, c
 /* ibdiagnet_trim - without blanks at both ends, in place */
 char *ibdiagnet_trim(char *value);
 
+/* ibdiagnet_is_cut - set the error of a file that ends too early. @what: what has no end. Return: ERR_USAGE */
+int ibdiagnet_is_cut(const struct ibdiagnet_file *file, const char *what, struct error *err);
+
 #endif

@@ -100,8 +100,7 @@ int ibdiagnet_read_net_dump_ext(struct ibdiagnet_file *file, char *line, struct 
 		code = err_set(err, ERR_USAGE, "%s has no line with the names of its columns (Ty : # : #IB : GUID ...)",
 			       file->path);
 	else if (file->torn)
-		code = err_set(err, ERR_USAGE, "%s is cut: its last line has no end; nothing was imported: copy it "
-			       "again, or run ibdiagnet again", file->path);
+		code = ibdiagnet_is_cut(file, "its last line", err);
 	free(state);
 	return code;
 }

@@ -63,6 +63,9 @@ void tables_append_snapshot(struct text *sql);
 /* The tables of imports (tables_cable.c), which version 7 added. */
 extern const char tables_cable[];
 
+/* Other tables that version 7 added (tables_node.c). */
+extern const char tables_firmware[], tables_wait_contradicted[], tables_pkey[];
+
 /* The table of jobs, that of versions 2 to 5, and those of findings since version 3, without constraints of types. */
 extern const char tables_job[], tables_job_5[], tables_finding[];
 
