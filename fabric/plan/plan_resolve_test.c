@@ -733,13 +733,14 @@ static char *load(const char *file, size_t *ret_len)
 	return chars;
 }
 
-/* Each link of a plan has the ports that are cabled in the fabric, and all cables are in it. */
-static void check_all(const struct plan *plan, const struct shape *shape, size_t links)
+/* Each link of a plan has the ports that are cabled in the fabric, all cables are in it, and @problems were found. */
+static void check_all(const struct plan *plan, const struct shape *shape, size_t links, size_t problems)
 {
 	struct plan_ports ports = resolve(plan, shape);
 
-	if (ports.problem_count)
-		fail_msg("line %u: %s", ports.problems[0].line, ports.problems[0].text);
+	if (ports.problem_count > problems)
+		fail_msg("line %u: %s", ports.problems[problems].line, ports.problems[problems].text);
+	assert_int_equal(ports.problem_count, problems);
 	assert_int_equal(plan->link_count, links);
 	assert_int_equal(ports.not_judged, 0);
 	assert_int_equal(ports.repeated, 0);
@@ -772,7 +773,8 @@ static void write_list(struct text *text, const struct fabric *fabric)
 	}
 }
 
-static void check_published(const char *file)
+/* @omitted: 1 if the file has cables to nodes that it does not hold, which is one problem of it as a plan. */
+static void check_published(const char *file, size_t omitted)
 {
 	size_t len;
 	char *chars = load(file, &len);
@@ -785,12 +787,12 @@ static void check_published(const char *file)
 	assert_int_equal(netfile_read(chars, len, NULL, &fabric, NULL, &err), 0);
 	assert_int_equal(shape_create(fabric, NULL, &shape, &err), 0);
 	assert_int_equal(plan_read(&plan, file, chars, len, &err), 0);
-	check_all(&plan, shape, fabric_count_links(fabric));
+	check_all(&plan, shape, fabric_count_links(fabric), omitted);
 	plan_done(&plan);
 	write_list(&text, fabric);
 	assert_int_equal(plan_read(&plan, file, text_chars(&text), text.len, &err), 0);
 	assert_int_equal(plan.problem_count, 0);
-	check_all(&plan, shape, fabric_count_links(fabric));
+	check_all(&plan, shape, fabric_count_links(fabric), 0);
 	plan_done(&plan);
 	text_done(&text);
 	net_done(fabric, shape);
@@ -799,14 +801,13 @@ static void check_published(const char *file)
 
 TEST(published_fabrics_are_plans_of_themselves)
 {
-	static const char *const files[] = {
-		"dgx-ndr-582ca-40sw.ibnetdiscover", "fdr10-144ca-8sw.ibnetdiscover", "hdr-director-faked.ibnetdiscover",
-		"mixed-6ca-2sw.ibnetdiscover", "qdr-ddr-89ca-11sw.ibnetdiscover", "sdr-4ca-2sw.ibnetdiscover",
-		"taurus-fdr-2104ca-211sw.ibnetdiscover",
-	};
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		check_published(files[i]);
+	check_published("dgx-ndr-582ca-40sw.ibnetdiscover", 0);
+	check_published("fdr10-144ca-8sw.ibnetdiscover", 0);
+	check_published("hdr-director-faked.ibnetdiscover", 1);
+	check_published("mixed-6ca-2sw.ibnetdiscover", 0);
+	check_published("qdr-ddr-89ca-11sw.ibnetdiscover", 0);
+	check_published("sdr-4ca-2sw.ibnetdiscover", 0);
+	check_published("taurus-fdr-2104ca-211sw.ibnetdiscover", 0);
 }
 
 /* --- time --- */
@@ -857,7 +858,7 @@ TEST(a_plan_of_eleven_thousand_hcas_is_resolved_at_once)
 	ports = resolve(&plan, shape);
 	print_message("# resolved: %.3f s\n", cpu_s() - begin);
 	plan_ports_done(&ports);
-	check_all(&plan, shape, fabric_count_links(fabric));
+	check_all(&plan, shape, fabric_count_links(fabric), 0);
 	/* As slow as it gets: no name is known. */
 	plan_done(&plan);
 	for (char *at = text.chars; (at = strstr(at, "node")); at++)
