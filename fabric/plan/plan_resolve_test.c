@@ -806,7 +806,7 @@ TEST(published_fabrics_are_plans_of_themselves)
 	check_published("hdr-director-faked.ibnetdiscover", 1);
 	check_published("mixed-6ca-2sw.ibnetdiscover", 1);
 	check_published("qdr-ddr-89ca-11sw.ibnetdiscover", 0);
-	check_published("sdr-4ca-2sw.ibnetdiscover", 0);
+	check_published("sdr-4ca-2sw.ibnetdiscover", 1);
 	check_published("taurus-fdr-2104ca-211sw.ibnetdiscover", 0);
 }
 
