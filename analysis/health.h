@@ -76,6 +76,7 @@ struct health_sample {
 	enum sample_status status;
 	const struct delta *delta;   /* NULL: none */
 	counter_set suspected;       /* of delta->reset: a reset that no decrease shows */
+	int64_t at_us;               /* CLOCK_BOOTTIME of the reading; 0: there is none */
 };
 
 /* One detail attribute of one port that was read in this sweep. */
@@ -133,6 +134,12 @@ struct health_input {
 	size_t detail_count;
 	const struct health_job *jobs;
 	size_t job_count;
+	/*
+	 * Their HCA ports, if those are also read between sweeps (health_job_samples): with deltas since the last of
+	 * those readings. For the traffic of the jobs they replace the samples of these ports. NULL: they are not.
+	 */
+	const struct health_sample *job_samples;
+	size_t job_sample_count;
 	int64_t log_bytes;           /* size of a database log that readers keep from truncation; else 0 */
 	const char *log_holders;     /* its readers: "process 4711 (less)"; "": unknown */
 	size_t left_out;             /* nodes that the database leaves out, because too many are new */
@@ -195,6 +202,19 @@ int health_restore_counts(struct health *health, const struct health_count *coun
  */
 int health_step(struct health *health, const struct health_input *input, health_report_fn *report, void *ctx,
 		struct error *err);
+
+/*
+ * health_job_samples - the traffic of the running jobs between two steps
+ * @boot_us:  CLOCK_BOOTTIME of these readings
+ * @samples:  HCA ports of the jobs of the last step, in order of port: indices into the fabric of that step. Deltas
+ *            are since the previous call or step; a port without a reading has SAMPLE_DOWN or SAMPLE_SILENT,
+ *            SAMPLE_UNFINISHED if it was not read in time, SAMPLE_UNSUPPORTED if only steps read it
+ *
+ * Only the watches of the jobs are updated; findings open and close in the next step.
+ * Return: 0 or ERR_NOMEM.
+ */
+int health_job_samples(struct health *health, int64_t boot_us, const struct health_sample *samples, size_t count,
+		       struct error *err);
 
 /*
  * health_wants_tables - switches whose tables must be read again before a cause is assigned

@@ -186,7 +186,8 @@ static int gather(struct gathered *all, const struct sweep_result *result, const
 		const struct port_sample *sample = &result->samples[i];
 
 		all->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta,
-							      sample->suspected };
+							      sample->suspected,
+							      sample->reading ? sample->reading->at_us : 0 };
 	}
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node_entry *node = node_memory_node(memory, i);
