@@ -450,28 +450,28 @@ static void fill_fabric(struct result *result, const struct fabric_summary *summ
 		     "(--security-keys); ibwire ports state:unidentified");
 }
 
-/* "percent of 12 devices with a documented tick, 256 HCAs with an assumed one (estimate); only ticks of 2 devices" */
+/* "a share of the time at 12 devices, an estimated one at 256 HCAs; in ticks at 2 devices (length unknown)" */
 static void fill_xmit_wait(struct result *result, const struct fabric_summary *summary)
 {
 	const uint32_t *rules = summary->stall_rules;
 	uint32_t documented = rules[STALL_PER_PORT] + rules[STALL_PER_LANE], assumed = rules[STALL_ASSUMED];
+	uint32_t contradicted = rules[STALL_CONTRADICTED], unknown = rules[STALL_UNKNOWN];
 	struct text text = { 0 };
 
 	result_integer(result, WAIT_DOCUMENTED, documented);
 	if (documented)
-		text_appendf(&text, "percent of %" PRIu32 " device%s with a documented tick", documented,
-			     text_plural(documented));
+		text_appendf(&text, "a share of the time at %" PRIu32 " device%s", documented, text_plural(documented));
 	if (assumed)
-		text_appendf(&text, "%s%" PRIu32 " HCA%s with an assumed tick (estimate)",
-			     documented ? ", " : "percent of ", assumed, text_plural(assumed));
-	if (rules[STALL_CONTRADICTED])
-		text_appendf(&text, "%sticks of %" PRIu32 " HCA%s whose counters contradict it", text.len ? "; " : "",
-			     rules[STALL_CONTRADICTED], text_plural(rules[STALL_CONTRADICTED]));
-	if (rules[STALL_UNKNOWN])
-		text_appendf(&text, "%sticks of %" PRIu32 " device%s without a known one", text.len ? "; " : "",
-			     rules[STALL_UNKNOWN], text_plural(rules[STALL_UNKNOWN]));
-	result_show(result, XMIT_WAIT, result_chars(result, &text),
-		    rules[STALL_CONTRADICTED] ? STYLE_WARNING : STYLE_PLAIN);
+		text_appendf(&text, "%s at %" PRIu32 " HCA%s",
+			     documented ? ", an estimated one" : "an estimated share of the time", assumed,
+			     text_plural(assumed));
+	if (unknown)
+		text_appendf(&text, "%sin ticks of unknown length at %" PRIu32 " device%s", text.len ? ", " : "", unknown,
+			     text_plural(unknown));
+	if (contradicted)
+		text_appendf(&text, "%sin ticks at %" PRIu32 " HCA%s, whose counters contradict the assumed length",
+			     text.len ? ", " : "", contradicted, text_plural(contradicted));
+	result_show(result, XMIT_WAIT, result_chars(result, &text), contradicted ? STYLE_WARNING : STYLE_PLAIN);
 	text_done(&text);
 }
 
