@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Maximum number of points that rhythm_of() evaluates: the last ones of a longer series. */
+enum { RHYTHM_POINTS_MOST = 1024 };
+
 /* What all members of a job sent between two sweeps. */
 struct rhythm_point {
 	int64_t at_us;       /* CLOCK_BOOTTIME of the end of that window */
@@ -42,6 +45,10 @@ struct rhythm {
 /*
  * rhythm_of - the rhythm of a series
  * @points:  by time; windows may differ in length, and some may be missing
+ *
+ * A period must occur four times in the series. Up to three pauses that are much longer than all others, such as
+ * checkpoints, are left out. A period whose amplitude a period below two windows could also have (aliasing) is
+ * unresolvable. Takes about 0.2 ms for 600 points. Cannot fail.
  */
 void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *ret);
 

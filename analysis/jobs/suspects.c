@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Which hosts of a job most probably cause a stall. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/jobs/state.h"
+
+/* A host stopped before the others if its last traffic is older than that of the job by this many windows. */
+static const double earlier_windows = 1.5;
+static const double waits_share = 0.2;        /* a switch port waits if it is stalled for this share of the pause */
+static const double minority = 1.0 / 3;       /* of the hosts stopped first, at most */
+
+static bool is_before(const struct job_suspect *a, const struct job_suspect *b)
+{
+	return a->evidence != b->evidence ? a->evidence < b->evidence : a->value > b->value;
+}
+
+static void suspect_add(struct job_state *state, struct job_suspect suspect)
+{
+	unsigned at = state->suspect_count;
+
+	if (at == JOB_SUSPECTS_MOST) {
+		if (!is_before(&suspect, &state->suspects[at - 1]))
+			return;
+		at--;
+	} else {
+		state->suspect_count++;
+	}
+	for (; at > 0 && is_before(&suspect, &state->suspects[at - 1]); at--)
+		state->suspects[at] = state->suspects[at - 1];
+	state->suspects[at] = suspect;
+}
+
+/* Members of a host are adjacent in most lists, but need not be: a suspect is found by its host. */
+static bool has_suspect(struct job_state *state, struct job_suspect suspect)
+{
+	for (unsigned i = 0; i < state->suspect_count; i++)
+		if (state->suspects[i].host == suspect.host) {
+			if (is_before(&suspect, &state->suspects[i])) {
+				memmove(&state->suspects[i], &state->suspects[i + 1],
+					(state->suspect_count - i - 1) * sizeof(*state->suspects));
+				state->suspect_count--;
+				return false;
+			}
+			return true;
+		}
+	return false;
+}
+
+bool suspects_of_stall(struct job_watch *watch)
+{
+	struct job_state *state = &watch->state;
+	double window = watch_window(watch);
+	size_t early = 0, down = 0;
+
+	state->suspect_count = 0;
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct job_member_state *member = &watch->states[i];
+		struct job_suspect suspect = { .host = watch->members[i].host, .evidence = JOB_EVIDENCE_NONE,
+					       .stopped_us = member->busy_us };
+		double before = (double)(watch->busy_us - member->busy_us) / 1e6;
+
+		if (member->down) {
+			suspect.evidence = JOB_EVIDENCE_UNREADABLE;
+			down++;
+		} else if (member->busy_us && before > earlier_windows * window) {
+			suspect.evidence = JOB_EVIDENCE_STOPPED_FIRST;
+			suspect.value = before;
+			early++;
+		} else if ((double)member->wait_to > waits_share) {
+			suspect.evidence = JOB_EVIDENCE_NOT_RECEIVING;
+			suspect.value = (double)member->wait_to;
+		} else {
+			continue;
+		}
+		if (!has_suspect(state, suspect))
+			suspect_add(state, suspect);
+	}
+	return (early || down) && (double)(early + down) <= minority * (double)watch->count;
+}

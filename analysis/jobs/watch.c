@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* One job, sweep by sweep: the sum of its members, whether it is quiet, and its rhythm now and then. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/jobs/state.h"
+
+enum { RHYTHM_SWEEPS = 16 };      /* the rhythm is computed once in these */
+
+/*
+ * Keep-alives, monitoring over IPoIB and performance queries are less than this, per member; so is 1/10000 of what
+ * it sends in a burst.
+ */
+static const double quiet_bytes_per_s = 50e3, quiet_share = 1e-4;
+static const double read_share = 0.9;     /* of the members that are not down must be read for a point */
+
+struct job_watch *job_watch_create(const struct job_member *members, size_t count, int64_t interval_us)
+{
+	struct job_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	watch->members = malloc((count ? count : 1) * sizeof(*members));
+	watch->states = calloc(count ? count : 1, sizeof(*watch->states));
+	if (!watch->members || !watch->states) {
+		job_watch_destroy(watch);
+		return NULL;
+	}
+	if (count)
+		memcpy(watch->members, members, count * sizeof(*members));
+	watch->count = count;
+	watch->interval_us = interval_us;
+	for (size_t i = 0; i < count; i++)
+		if (members[i].host >= watch->hosts)
+			watch->hosts = members[i].host + 1;
+	watch->state.allowed_s = NAN;
+	watch->state.slower = 1;
+	rhythm_of(NULL, 0, &watch->state.now);
+	watch->state.before = watch->state.now;
+	return watch;
+}
+
+void job_watch_destroy(struct job_watch *watch)
+{
+	if (!watch)
+		return;
+	free(watch->members);
+	free(watch->states);
+	free(watch);
+}
+
+double watch_window(const struct job_watch *watch)
+{
+	double window = (double)watch->interval_us;
+
+	if (watch->point_count) {
+		size_t last = (watch->next + JOB_POINTS - 1) % JOB_POINTS;
+
+		window = fmax(window, (double)watch->points[last].elapsed_us);
+	}
+	return window / 1e6;
+}
+
+static void point_add(struct job_watch *watch, struct rhythm_point point)
+{
+	watch->points[watch->next] = point;
+	watch->next = (watch->next + 1) % JOB_POINTS;
+	if (watch->point_count < JOB_POINTS)
+		watch->point_count++;
+}
+
+/* The last @most points, by time. */
+static size_t points_in_order(struct job_watch *watch, size_t most)
+{
+	size_t count = watch->point_count < most ? watch->point_count : most;
+	size_t from = (watch->next + JOB_POINTS - count) % JOB_POINTS;
+	size_t first = count < JOB_POINTS - from ? count : JOB_POINTS - from;
+
+	memcpy(watch->series, watch->points + from, first * sizeof(*watch->points));
+	memcpy(watch->series + first, watch->points, (count - first) * sizeof(*watch->points));
+	return count;
+}
+
+/* Sums of one sweep. */
+struct sums {
+	double rate, at_us, elapsed_us;   /* of what was read */
+	size_t read, down, busy;
+	int64_t busy_us, busy_from_us;    /* last reading with traffic; the earliest begin of such a window */
+	int64_t quiet_until_us;           /* last reading */
+};
+
+static void add_reading(struct job_watch *watch, const struct job_reading *reading, double quiet, struct sums *sums)
+{
+	struct job_member_state *state = &watch->states[reading->member];
+	double seconds = (double)reading->elapsed_us / 1e6, most;
+
+	if (reading->elapsed_us <= 0 || (isnan(reading->xmit_bytes) && isnan(reading->rcv_bytes)))
+		return;
+	state->read_us = reading->at_us;
+	sums->read++;
+	sums->at_us += (double)reading->at_us;
+	sums->elapsed_us += (double)reading->elapsed_us;
+	if (!isnan(reading->xmit_bytes))
+		sums->rate += reading->xmit_bytes / seconds;
+	if (reading->at_us > sums->quiet_until_us)
+		sums->quiet_until_us = reading->at_us;
+
+	most = fmax(reading->xmit_bytes, reading->rcv_bytes) / seconds;
+	if (most > quiet) {
+		int64_t from_us = reading->at_us - reading->elapsed_us;
+
+		state->busy_us = reading->at_us;
+		state->wait_to = state->wait_own = 0;
+		state->wait_count = 0;
+		if (reading->at_us > sums->busy_us)
+			sums->busy_us = reading->at_us;
+		if (!sums->busy || from_us < sums->busy_from_us)
+			sums->busy_from_us = from_us;
+		sums->busy++;
+	} else {
+		float weight = 1 / (float)++state->wait_count;
+
+		if (!isnan(reading->wait_to))
+			state->wait_to += weight * ((float)reading->wait_to - state->wait_to);
+		if (!isnan(reading->wait_own))
+			state->wait_own += weight * ((float)reading->wait_own - state->wait_own);
+	}
+}
+
+/* A pause ends with the first window that has traffic, and begins with the last. */
+static void pause_step(struct job_watch *watch, const struct sums *sums, bool suspended)
+{
+	if (sums->busy) {
+		double seconds = (double)(sums->busy_from_us - watch->busy_us) / 1e6;
+
+		/* A stall that ended is no pause of the rhythm. */
+		if (watch->paused && !watch->was_suspended && !suspended && seconds > 0 &&
+		    watch->state.phase != JOB_PHASE_STALLED)
+			pause_learn(&watch->pauses, seconds, sums->busy_from_us);
+		if (!watch->first_busy_us)
+			watch->first_busy_us = sums->busy_us;
+		watch->busy_us = sums->busy_us;
+		watch->busy_sweeps++;
+		watch->paused = watch->was_suspended = false;
+		watch->quiet_us = 0;
+		return;
+	}
+	/* Quiet is what was read of nearly all of them, and only if one of them responds. */
+	if (!watch->busy_us || !sums->read || (double)(sums->read + sums->down) < read_share * (double)watch->count)
+		return;
+	watch->paused = true;
+	watch->was_suspended |= suspended;
+	watch->quiet_us = sums->quiet_until_us - watch->busy_us;
+}
+
+const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, const struct job_reading *readings,
+				       size_t count, const bool *down, bool suspended)
+{
+	double quiet = fmax(quiet_bytes_per_s, quiet_share * watch->level);
+	struct sums sums = { 0 };
+	struct rhythm_point point = { .at_us = at_us, .elapsed_us = watch->interval_us, .bytes = NAN };
+
+	for (size_t i = 0; down && i < watch->count; i++) {
+		watch->states[i].down = down[i];
+		sums.down += down[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		if (readings[i].member < watch->count)
+			add_reading(watch, &readings[i], quiet, &sums);
+
+	if (sums.read) {
+		point.at_us = (int64_t)(sums.at_us / (double)sums.read);
+		point.elapsed_us = (int64_t)(sums.elapsed_us / (double)sums.read);
+		if ((double)sums.read >= read_share * (double)(watch->count - sums.down))
+			point.bytes = sums.rate / (double)sums.read * (double)watch->count *
+				      (double)point.elapsed_us / 1e6;
+		if (sums.busy) {
+			double level = sums.rate / (double)sums.read;
+
+			watch->level += (level - watch->level) / fmin(100, watch->busy_sweeps + 1.0);
+		}
+	}
+	point_add(watch, point);
+	watch->sweeps++;
+
+	pause_step(watch, &sums, suspended);
+	stall_step(watch, at_us);
+	if (watch->sweeps % RHYTHM_SWEEPS == 0 || watch->sweeps == 2 * RHYTHM_SWEEPS + 8) {
+		rhythm_of(watch->series, points_in_order(watch, JOB_POINTS), &watch->state.now);
+		if (watch->state.before.kind == RHYTHM_UNKNOWN)
+			watch->state.before = watch->state.now;
+	}
+	return &watch->state;
+}
+
+const char *job_phase_name(enum job_phase phase)
+{
+	static const char *const names[JOB_PHASES] = { "learning", "runs", "stalled", "slower" };
+
+	return names[phase];
+}
+
+const char *job_evidence_name(enum job_evidence evidence)
+{
+	static const char *const names[] = {
+		[JOB_EVIDENCE_UNREADABLE] = "unreadable", [JOB_EVIDENCE_STOPPED_FIRST] = "stopped-first",
+		[JOB_EVIDENCE_NOT_RECEIVING] = "not-receiving", [JOB_EVIDENCE_LATE] = "late",
+		[JOB_EVIDENCE_LOWER] = "lower", [JOB_EVIDENCE_NONE] = "none",
+	};
+
+	return names[evidence];
+}
