@@ -66,7 +66,7 @@ struct job_state {
 	double allowed_s;       /* the longest pause that its rhythm allows; NAN: not learnt */
 	struct job_suspect suspects[JOB_SUSPECTS_MOST]; /* most suspected first */
 	unsigned suspect_count;
-	uint64_t rails_fell;    /* JOB_PHASE_SLOWER: bits of rails that carry less than the others, compared with before */
+	uint64_t rails_fell;    /* JOB_PHASE_SLOWER: bits of rails that carry less than others, compared with before */
 };
 
 struct job_watch;

@@ -46,7 +46,8 @@ static double bytes_between(const struct trace *trace, double from, double to)
 
 	for (size_t i = 0; i < trace->count && trace->bursts[i].from < to; i++)
 		if (trace->bursts[i].to > from)
-			bytes += (fmin(to, trace->bursts[i].to) - fmax(from, trace->bursts[i].from)) * trace->bursts[i].rate;
+			bytes += trace->bursts[i].rate *
+				 (fmin(to, trace->bursts[i].to) - fmax(from, trace->bursts[i].from));
 	return bytes;
 }
 
@@ -82,7 +83,8 @@ static double run_shape(struct trace *trace, const struct shape *shape, double s
 			double step = 0.6 * length / layers;
 
 			for (unsigned i = 0; i < layers; i++)
-				burst(trace, at + i * step, at + i * step + wire / layers, rate * (1 - shape->background));
+				burst(trace, at + i * step, at + i * step + wire / layers,
+				      rate * (1 - shape->background));
 		}
 		at += length;
 		total += length;

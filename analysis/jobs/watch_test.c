@@ -112,7 +112,8 @@ static void sweep(struct job *job)
 	add_bytes(job, from, job->now, bytes);
 	for (unsigned i = 0; i < job->hosts * RAILS; i++)
 		readings[i] = (struct job_reading){
-			.member = i, .at_us = (int64_t)(1e6 * job->now), .elapsed_us = (int64_t)(1e6 * (job->now - from)),
+			.member = i, .at_us = (int64_t)(1e6 * job->now),
+			.elapsed_us = (int64_t)(1e6 * (job->now - from)),
 			.xmit_bytes = bytes[i / RAILS] + 600, .rcv_bytes = bytes[i / RAILS] + 900,
 			.wait_own = 0, .wait_to = 0,
 		};
@@ -165,8 +166,8 @@ TEST(a_host_that_stops_is_found_within_seconds)
 		job_watch_destroy(job.watch);
 	}
 	qsort(delay, cases, sizeof(*delay), compare);
-	printf("  %u hangs: found %.1f s (median), %.1f s (worst) after the longest pause; culprit first in %u\n", cases,
-	       delay[cases / 2], delay[cases - 1], first);
+	printf("  %u hangs: found %.1f s (median), %.1f s (worst) after the longest pause; culprit first in %u\n",
+	       cases, delay[cases / 2], delay[cases - 1], first);
 	assert_true(delay[cases / 2] <= 3 && delay[cases - 1] <= 10);
 	assert_true(first * 10 >= cases * 9);
 }
