@@ -57,7 +57,7 @@ struct training_job {
 	double step_bytes;            /* sent by each member in the collectives of an iteration */
 	unsigned buckets;             /* collectives in an iteration */
 	bool overlapped;              /* those run during the computation */
-	unsigned stages, micro_batches; /* TRAINING_PIPELINE: hosts are numbered by stage, then by replica */
+	unsigned stages, micro_batches; /* TRAINING_PIPELINE: host i is stage i % stages of replica i / stages */
 	double micro_bytes;           /* sent by each member to the next stage, and back, per micro-batch */
 	double start_s;               /* until it loads data */
 	double load_s, load_bytes;    /* received by each member */
@@ -72,7 +72,7 @@ struct training_job {
 enum training_fault_kind {
 	TRAINING_SLOW_HOST,      /* computes longer by @factor */
 	TRAINING_SLOW_RAIL,      /* the link of a member has @factor of its rate */
-	TRAINING_SKEWED_ROUTES,  /* routes to all hosts of a leaf, on one rail, share one uplink */
+	TRAINING_SKEWED_ROUTES,  /* routes to all hosts of a leaf, on one rail, share one uplink; one in a world */
 	TRAINING_PROCESS_STOPS,
 	TRAINING_HCA_STOPS,      /* one member */
 	TRAINING_LEAF_STOPS,     /* the leaf switch of a member */
@@ -118,7 +118,7 @@ void training_destroy(struct training *world);
 
 /*
  * training_add - add a job; before the first training_advance() beyond its begin_us
- * Hosts must not be in two jobs at a time.
+ * Hosts must not be in two jobs at a time, and jobs of a host are added in the order of their time.
  * Return: its number, counted from 0; TRAINING_NO_JOB: no memory
  */
 uint32_t training_add(struct training *world, const struct training_job *job);
@@ -126,7 +126,10 @@ uint32_t training_add(struct training *world, const struct training_job *job);
 /* training_break - before the first training_advance() beyond its at_us */
 void training_break(struct training *world, const struct training_fault *fault);
 
-/* training_advance - let time pass; counters of the last ten minutes before @to_us can be read then. false: no memory */
+/*
+ * training_advance - let time pass; counters of the last ten minutes before @to_us can be read then
+ * Return: false: no memory
+ */
 bool training_advance(struct training *world, int64_t to_us);
 
 /* training_counters - counters of a member; times before the end of training_advance() */
@@ -142,6 +145,13 @@ bool training_readable(const struct training *world, uint32_t member, int64_t at
 uint32_t training_job_at(const struct training *world, uint32_t host, int64_t at_us);
 
 void training_truth(const struct training *world, uint32_t job, struct training_truth *ret);
+
+/*
+ * training_draw - a random job, as it could be: period of 0.4 to 20 s, 5 to 60 % of it on the wire
+ * @count:  hosts; a pipeline may use fewer of them
+ */
+void training_draw(uint64_t seed, const struct training_shape *shape, const uint32_t *hosts, uint32_t count,
+		   int64_t begin_us, int64_t stop_us, struct training_job *ret);
 
 /*
  * training_unannounced - a world for the detection of jobs without a scheduler: 20 jobs of random kinds and sizes on
