@@ -20,6 +20,7 @@
 #include "base/service.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "cli/collect_fast.h"
 #include "cli/command.h"
 #include "cli/lib/lease.h"
 #include "cli/lib/polling.h"
@@ -28,6 +29,7 @@
 #include "cli/lib/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
+#include "collector/fast_jobs.h"
 #include "collector/firmware_read.h"
 #include "collector/topology_probe.h"
 #include "collector/route_read.h"
@@ -80,6 +82,10 @@ static int64_t default_size(const char *path)
 /* No switch responds for all of its ports in less time. */
 #define LEAST_INTERVAL_US (10 * US_PER_MS)
 
+/* No job is read more often between sweeps: the traffic of a port is the smallest part of a reading's cost. */
+#define LEAST_FAST_US (100 * US_PER_MS)
+#define DEFAULT_FAST_US US_PER_S
+
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 
 /*
@@ -94,6 +100,7 @@ struct collect_options {
 	bool once, estimate, new_fabric, directed_smps, adaptive_routing, firmware, verbose;
 	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us;
+	int64_t fast_us; /* -1: not given */
 	int64_t count, window, per_node, max_mads_per_s;
 	struct polling polling;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us, keep_jobs_us; /* 0: forever */
@@ -107,6 +114,22 @@ struct collect_options {
 static bool polls_switches_only(const struct collect_options *options)
 {
 	return !strcmp(options->nodes, "switches");
+}
+
+/* Is a round between two sweeps possible? */
+static bool fast_fits(const struct collect_options *options, int64_t fast_us)
+{
+	return fast_us >= LEAST_FAST_US && fast_us <= options->interval_us / 2 && !polls_switches_only(options);
+}
+
+/* 0: never. The settings file may be that of other intervals. A single sweep has no rounds. */
+static int64_t fast_jobs_us(const struct collect_options *options)
+{
+	int64_t fast_us = options->settings.fast_jobs_us;
+
+	if (options->once)
+		return 0;
+	return options->fast_us >= 0 ? options->fast_us : fast_fits(options, fast_us) ? fast_us : 0;
 }
 
 /* What ends a run between two sweeps. */
@@ -155,6 +178,9 @@ static int accept_fabric(void *ctx, const struct fabric *fabric, struct error *e
 	return writer_check_fabric(ctx, fabric, err);
 }
 
+/* The last columns of both records. */
+#define FAST_COLUMNS 3
+
 /* Print the summary of the run on stdout. */
 static int print_report(const struct collect_options *options, const struct collector_report *report,
 			struct error *err)
@@ -171,15 +197,21 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "ports_unfinished", .title = "ports not reached in time", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
+		/* Only with --fast-jobs: */
+		{ .key = "fast_rounds", .title = "rounds between sweeps", .kind = COLUMN_INTEGER },
+		{ .key = "fast_ports", .title = "ports of running jobs", .kind = COLUMN_INTEGER },
+		{ .key = "fast_mads", .title = "MADs of rounds", .kind = COLUMN_INTEGER },
 	};
+	size_t count = sizeof(columns) / sizeof(*columns) - (fast_jobs_us(options) ? 0 : FAST_COLUMNS);
 	const double numbers[] = {
 		(double)report->discovery_us, (double)report->discovery_smps, (double)report->sweep_us,
 		(double)report->commit_us, (double)report->nodes, (double)report->links, (double)report->ports_polled,
 		(double)report->ports_answered, (double)report->ports_unfinished, (double)report->mads_sent,
-		(double)report->mads_timed_out,
+		(double)report->mads_timed_out, (double)report->fast_rounds, (double)report->fast_ports,
+		(double)report->fast_mads,
 	};
 
-	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, numbers, err);
+	return output_record(&options->common, columns, count, NULL, numbers, err);
 }
 
 /* Estimate the polling cost from the topology alone. */
@@ -196,10 +228,21 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		{ .key = "smps_per_discovery", .title = "SMPs per discovery", .kind = COLUMN_INTEGER },
 		{ .key = "rediscover_s", .title = "discovery every", .kind = COLUMN_SPAN_S },
 		{ .key = "disk_bytes_per_day", .title = "disk per day", .kind = COLUMN_BYTES },
+		/* Only with --fast-jobs: */
+		{ .key = "fast_assumes", .title = "read between sweeps", .kind = COLUMN_TEXT },
+		{ .key = "fast_ports", .title = "their HCA ports", .kind = COLUMN_INTEGER },
+		{ .key = "fast_mads_per_s", .title = "their MADs per second, mean", .kind = COLUMN_PER_S },
 	};
+	int64_t fast_us = fast_jobs_us(options);
+	size_t count = sizeof(columns) / sizeof(*columns) - (fast_us ? 0 : FAST_COLUMNS);
+	struct fast_assumption fast = { 0 };
 	double interval_s = (double)options->interval_us / US_PER_S;
-	uint64_t ports = 0, mads;
+	uint64_t ports = 0, mads, fast_mads;
+	int code = fast_us ? collect_fast_assume(&options->common, fabric, &options->settings.shape, &fast, err) : 0;
 
+	if (code < 0)
+		return code;
+	fast_mads = fast_us ? fast_jobs_mads(fast.ports, fast_us, options->interval_us) : 0;
 	for (size_t i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
 			 (!polls_switches_only(options) ||
@@ -215,11 +258,12 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		mads += 1 + topology_probe_cost(fabric, polls_switches_only(options)) +
 			route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 					options->interval_us);
-	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
+	return output_record(&options->common, columns, count, fast.text, (const double[]){
 		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,
 		options->max_mads_per_s ? (double)options->max_mads_per_s : NAN, (double)trailer->smps,
 		(double)options->rediscover_us / US_PER_S,
-		(double)ports * WRITER_BYTES_PER_SAMPLE * 86400 / interval_s,
+		(double)ports * WRITER_BYTES_PER_SAMPLE * 86400 / interval_s, NAN, (double)fast.ports,
+		(double)fast_mads / interval_s,
 	}, err);
 }
 
@@ -267,6 +311,7 @@ static int collect(const struct collect_options *options, struct local *local, s
 		.routes_window = (unsigned)options->polling.max_smps,
 		.switches_only = polls_switches_only(options),
 		.adaptive_routing = options->adaptive_routing,
+		.fast_jobs_us = fast_jobs_us(options),
 		.firmware = options->firmware,
 		.engine = {
 			.window = (unsigned)options->window,
@@ -322,6 +367,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		OPT_FLAG("estimate", 0, &ret->estimate, "print the estimated polling cost and exit"),
 		OPT_FLAG("new-fabric", 0, &ret->new_fabric, "start over if the database belongs to another fabric"),
 		OPT_TEXT("ask", 0, "WHOM", &ret->nodes, "nodes to poll: all or switches (all)"),
+		OPT_SPAN_OPTIONAL("fast-jobs", &ret->fast_us, DEFAULT_FAST_US,
+				  "read the HCA ports of running jobs between sweeps (off; 1s), 0 = off"),
 		OPT_NUMBER("window", 0, "N", &ret->window, 1, "maximum MADs in flight, up to 128 (32)"),
 		OPT_NUMBER("per-node", 0, "N", &ret->per_node, 1, "maximum MADs in flight to one node (1)"),
 		OPT_NUMBER("max-mads-per-second", 0, "N", &ret->max_mads_per_s, 0,
@@ -378,6 +425,11 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (ret->polling.topology && (ret->polling.smi_ca || ret->polling.security_keys || ret->directed_smps))
 		return options_usage_error(command, err, "--topology sends no SMPs and does not take --smi-ca, "
 					   "--security-keys or --directed-smps");
+	if (ret->fast_us > 0 && polls_switches_only(ret))
+		return options_usage_error(command, err, "--fast-jobs reads HCA ports, which --ask switches excludes");
+	if (ret->fast_us > 0 && !fast_fits(ret, ret->fast_us))
+		return options_usage_error(command, err, "--fast-jobs must be at least 100ms, and at most half of "
+					   "--interval");
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node must be at most %d",
 					   ENGINE_WINDOW_MAX);
@@ -597,6 +649,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	struct collect_options options = {
 		.nodes = "all",
 		.interval_us = 10 * US_PER_S,
+		.fast_us = -1,
 		.rediscover_us = 600 * US_PER_S,
 		.routes_us = 60 * US_PER_S,
 		.window = POLLING_WINDOW,

@@ -139,6 +139,44 @@ static int64_t next_discovery_us(const struct collector *collector)
 }
 
 /*
+ * Read the ports of running jobs once. Their indices are those of the last sweep: after another topology, or while
+ * that is not confirmed, the round is left out.
+ * @sweep_us:  of the next sweep
+ */
+static int fast_round(struct collector *collector, int64_t sweep_us, struct error *err)
+{
+	struct fast_jobs *fast = &collector->fast;
+	int64_t now_us = clock_boottime_us(collector->clock);
+	int64_t missed = (now_us - fast->next_us) / fast->interval_us;
+	const struct health_sample *samples;
+	uint64_t before = fast->mads;
+	uint32_t moved;
+	int code;
+
+	fast->late |= missed > 0;
+	fast->next_us += (missed + 1) * fast->interval_us;
+	/* At half the rate. */
+	fast->skipped = collector->throttle.on && !fast->skipped;
+	if (fast->skipped || fast->generation != collector->topology.generation || !collector->topology.confirmed)
+		return 0;
+	engine_stop_when(collector->engine, stop_requested);
+	code = fast_jobs_round(fast, collector->engine, &collector->memory, smallest(fast->next_us, sweep_us), &moved,
+			       &samples, err);
+	engine_stop_when(collector->engine, NULL);
+	collector->report->fast_rounds++;
+	collector->report->fast_ports = fast->count;
+	collector->report->fast_mads += fast->mads - before;
+	if (code < 0)
+		return code;
+	fast->late |= code == ENGINE_CUT && !stop_requested();
+	if (moved) {
+		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
+		topology_monitor_invalidate(&collector->topology);
+	}
+	return health_job_samples(collector->findings.health, now_us, samples, fast->count, err);
+}
+
+/*
  * Sleep, but receive late responses and let a due discovery proceed: for a short time even if there
  * is none left, since otherwise a collector whose sweeps are always late would never detect a
  * change.
@@ -151,26 +189,33 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 	if (until_us <= began_us && (collector->topology.running || began_us >= next_discovery_us(collector)))
 		until_us = began_us + DISCOVERY_SLICE_MS * US_PER_MS;
 	while (proceeds(collector, false)) {
-		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
+		int64_t now_us = clock_boottime_us(clock), fast_us = fast_jobs_next_us(&collector->fast, until_us);
+		int64_t left_us = smallest(fast_us, until_us) - now_us;
 		int64_t next_us = next_discovery_us(collector), wake_us = now_us + COLLECTOR_WAIT_US;
 		bool discovering = collector->topology.running || now_us >= next_us, listening;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
 		int code = 0;
 
-		if (left_us <= 0)
+		if (until_us <= now_us)
 			break;
+		if (fast_us <= now_us) {
+			code = fast_round(collector, until_us, err);
+			if (code < 0)
+				return code;
+			continue;
+		}
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
 		/* Shorter than the resolution of the wait. */
 		if (!slice_ms) {
-			clock->sleep_until(clock->ctx, until_us);
-			break;
+			clock->sleep_until(clock->ctx, now_us + left_us);
+			continue;
 		}
 		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
 		if (discovering)
 			code = step_topology(collector, listening ? 0 : slice_ms, err);
 		else if (!listening)
-			clock->sleep_until(clock->ctx, smallest(smallest(next_us, until_us), wake_us));
+			clock->sleep_until(clock->ctx, smallest(smallest(next_us, now_us + left_us), wake_us));
 		if (code < 0)
 			return code;
 	}
@@ -221,6 +266,7 @@ static int run(struct collector *collector, uint64_t *left, struct error *err)
 		topology_monitor_reap(&collector->topology);
 		if (code < 0 || stop_requested() || (*left && --*left == 0))
 			return code;
+		fast_jobs_schedule(&collector->fast, scheduled_us);
 		scheduled_us = next_period(collector, scheduled_us);
 		code = wait_until(collector, scheduled_us, err);
 		if (code < 0)
@@ -257,6 +303,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 		.memory = { .keys = wire->keys, .directed = wire->directed_smps,
 			    .no_smps = wire->discoverer->file != NULL },
 		.routes = { .interval_us = settings->routes_interval_us, .sink = sink },
+		.fast = { .interval_us = settings->fast_jobs_us },
 		.pkeys = { .off = settings->switches_only || wire->discoverer->file != NULL, .sink = sink },
 	};
 	int code;
@@ -286,6 +333,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 		;
 	engine_destroy(collector.engine);
 	findings_step_done(&collector.findings);
+	fast_jobs_done(&collector.fast);
 	node_memory_done(&collector.memory);
 	events_done(&collector.events);
 	conservation_done(&collector.conservation);

@@ -45,6 +45,7 @@ struct collector_settings {
 	int64_t routes_interval_us;    /* time between reads of each forwarding table; 0: never read */
 	unsigned routes_window;        /* SMPs in flight for forwarding tables and verifications */
 	bool adaptive_routing;         /* query AdaptiveRoutingInfo of NVIDIA's switches after each discovery */
+	int64_t fast_jobs_us;          /* HCA ports of running jobs are read so often between sweeps (fast_jobs.h); 0: not */
 	bool firmware;                 /* query GeneralInfo of NVIDIA's nodes (firmware_read.h) */
 	bool switches_only;            /* HCAs are not polled: the counters of their switch ports mirror them */
 	struct engine_settings engine;
@@ -84,6 +85,8 @@ struct collector_report {
 	uint64_t nodes, links;
 	uint32_t ports_polled, ports_answered, ports_unfinished;
 	uint64_t mads_sent, mads_timed_out;
+	/* Rounds between sweeps (fast_jobs.h), their MADs, and the ports of the last one. */
+	uint64_t fast_rounds, fast_mads, fast_ports;
 	struct error unstored; /* why the last sweep is not stored; code 0: it is */
 };
 

@@ -48,6 +48,7 @@ struct fabric;
 #define EVENT_SM_OTHER "sm-other"
 #define EVENT_SWEEP_LATE "sweep-late"
 #define EVENT_SWEEP_CUT "sweep-cut"
+#define EVENT_FAST_LATE "fast-jobs-late"
 #define EVENT_CLOCK_STEPPED "clock-stepped"
 #define EVENT_THROTTLED "collector-throttled"
 #define EVENT_UNTHROTTLED "collector-unthrottled"

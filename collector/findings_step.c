@@ -143,6 +143,7 @@ static int update_jobs(struct findings_step *step, bool shape_changed, struct er
 	}
 	for (size_t i = 0; code == 0 && i < step->running.count; i++)
 		step->jobs[i].ports = step->job_ports + first[i];
+	step->job_port_count = code < 0 ? 0 : count;
 	free(first);
 	free(listed);
 	/* Without memory, they are tried again. */
@@ -349,6 +350,8 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		input.shape = step->shape;
 		input.jobs = step->jobs;
 		input.job_count = step->running.count;
+		input.job_samples = step->job_samples;
+		input.job_sample_count = step->job_sample_count;
 		input.adaptive = step->adaptive;
 		update_sm(step, result, sweep->end_us, &input);
 		code = health_step(step->health, &input, add_events, &reporting, err);

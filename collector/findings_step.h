@@ -65,6 +65,10 @@ struct findings_step {
 	struct running_jobs running;
 	struct health_job *jobs;
 	uint32_t *job_ports;
+	size_t job_port_count;
+	/* Set before findings_step_run(): fast_jobs_sweep(), or NULL. */
+	const struct health_sample *job_samples;
+	size_t job_sample_count;
 	struct restored_finding *restored; /* strings of restored findings */
 };
 

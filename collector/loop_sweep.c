@@ -388,6 +388,7 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 static int findings(struct collector *collector, struct sweep *sweep, struct error *err)
 {
 	const struct sink *sink = collector->sink;
+	int code;
 
 	if (collector->store_failed)
 		return 0;
@@ -402,8 +403,19 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 	if (collector->settings->plan)
 		collector->findings.plan = collector->settings->plan(collector->settings->plan_ctx,
 								     &collector->findings.plan_generation);
-	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
+	if (collector->fast.interval_us) {
+		collector->findings.job_samples = fast_jobs_sweep(&collector->fast, &collector->result, sweep->fabric,
+								  sweep->generation);
+		collector->findings.job_sample_count = collector->fast.count;
+		fast_jobs_report(&collector->fast, &collector->events, sweep->wall_us);
+	}
+	code = findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
 				 &collector->routes, &collector->pkeys, sweep, &collector->events, err);
+	if (code == 0 && collector->fast.interval_us)
+		code = fast_jobs_select(&collector->fast, collector->findings.job_ports,
+					collector->findings.job_port_count, &collector->result, sweep->fabric,
+					sweep->generation, err);
+	return code;
 }
 
 /*
@@ -566,6 +578,9 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 		return code;
 	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
 	fill_sweep(collector, &before, &sweep);
+	/* Those of the rounds since the last sweep, too: they are part of the cost. */
+	sweep.mads_sent += collector->fast.mads;
+	collector->fast.mads = 0;
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
 	code = handle_store(collector, code, sweep.wall_us, err);

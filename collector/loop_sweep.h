@@ -15,6 +15,7 @@
 #include "collector/details.h"
 #include "collector/events.h"
 #include "collector/topology_monitor.h"
+#include "collector/fast_jobs.h"
 #include "collector/findings_step.h"
 #include "collector/firmware_read.h"
 #include "collector/topology_probe.h"
@@ -72,6 +73,7 @@ struct collector {
 	struct sweep_result result;
 	struct loop_events loop_events;
 	struct findings_step findings;
+	struct fast_jobs fast;
 	char boot_id[BOOT_ID_SIZE];
 	int64_t discovery_us;        /* of the last discovery, until it is stored with a sweep */
 	uint64_t discovery_smps;

@@ -91,7 +91,9 @@ static void add_entry(struct parser *parser, const struct option_spec *entry)
 	if (parser->count >= OPTIONS_MOST)
 		return;
 	parser->longs[parser->count] = (struct option){
-		.name = entry->name, .has_arg = entry->argument ? required_argument : no_argument,
+		.name = entry->name,
+		.has_arg = !entry->argument ? no_argument :
+			   entry->kind == OPTION_SPAN_OPTIONAL ? optional_argument : required_argument,
 		.val = FIRST_VALUE + (int)parser->count,
 	};
 	parser->entries[parser->count++] = *entry;
@@ -259,6 +261,11 @@ static int set_value(const struct parser *parser, const struct option_spec *entr
 		code = parse_word(parser->command, entry->name, typed, entry->words, err);
 		*(unsigned *)entry->target = code < 0 ? 0 : (unsigned)code;
 		return code < 0 ? code : 0;
+	case OPTION_SPAN_OPTIONAL:
+		*(int64_t *)entry->target = entry->least;
+		if (!typed)
+			return 0;
+		/* fallthrough */
 	case OPTION_SPAN_OR_0:
 	case OPTION_SPAN:
 		if (entry->kind == OPTION_SPAN_OR_0 && !strcmp(typed, "0"))
@@ -285,9 +292,12 @@ static void print_help(FILE *out, const struct parser *parser)
 		const struct option_spec *entry = &parser->entries[i];
 		char left[64];
 
-		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", entry->letter ? '-' : ' ',
+		bool optional = entry->kind == OPTION_SPAN_OPTIONAL;
+
+		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s%s", entry->letter ? '-' : ' ',
 			 entry->letter ? entry->letter : ' ', entry->letter ? ',' : ' ', entry->name,
-			 entry->argument ? " " : "", entry->argument ? entry->argument : "");
+			 optional ? "[=" : entry->argument ? " " : "", entry->argument ? entry->argument : "",
+			 optional ? "]" : "");
 		fprintf(out, "%-28s %s\n", left, entry->help);
 	}
 	if (strstr(command->args, "SUBJECT"))

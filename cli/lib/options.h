@@ -74,6 +74,7 @@ enum option_kind {
 	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
 	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
 	OPTION_SPAN_OR_0, /* the same, or 0 */
+	OPTION_SPAN_OPTIONAL, /* int64_t: the same, as --NAME=SPAN; --NAME: @least */
 	/* Only common options: int from least to most, time, keyword, --help. */
 	OPTION_INT, OPTION_TIME, OPTION_WORD, OPTION_HELP,
 };
@@ -92,7 +93,7 @@ struct option_spec {
 	const char *argument; /* for the help text: "N"; NULL for a flag */
 	const char *help;     /* one line */
 	void *target;         /* type: see enum option_kind */
-	int64_t least, most;  /* range of a number; most 0: unlimited */
+	int64_t least, most;  /* range of a number; most 0: unlimited. OPTION_SPAN_OPTIONAL: microseconds */
 	const char *const *words; /* OPTION_WORD */
 };
 
@@ -107,6 +108,8 @@ struct option_spec {
 #define OPT_SPAN(name, letter, target, help) { name, letter, OPTION_SPAN, "SPAN", help, target, 0, 0, NULL }
 #define OPT_SPAN_OR_0(name, letter, target, help) \
 	{ name, letter, OPTION_SPAN_OR_0, "SPAN", help, target, 0, 0, NULL }
+#define OPT_SPAN_OPTIONAL(name, target, us, help) \
+	{ name, 0, OPTION_SPAN_OPTIONAL, "SPAN", help, target, us, 0, NULL }
 
 /*
  * options_parse - read a command's options

@@ -17,7 +17,7 @@
 #include "storage/reader.h"
 
 /* Kinds of settings. ANY_COUNT may be 0. */
-enum setting_kind { SPAN, COUNT, ANY_COUNT, RATIO, PERCENT };
+enum setting_kind { SPAN, SPAN_OR_0, COUNT, ANY_COUNT, RATIO, PERCENT };
 
 /* A setting stored in a fixed member. */
 struct setting {
@@ -57,6 +57,8 @@ static const struct setting table[] = {
 	{ "expected", "hcas", ANY_COUNT, HEALTH(expected_hcas), "excluding aggregation nodes" },
 	{ "expected", "switches", ANY_COUNT, HEALTH(expected_switches), "each module of a director counts" },
 	{ "expected", "links", ANY_COUNT, HEALTH(expected_links), "links in state Active" },
+	{ "jobs", "fast", SPAN_OR_0, offsetof(struct settings, fast_jobs_us),
+	  "interval at which the collector reads the HCA ports of running jobs between sweeps, 0 = only sweeps" },
 	{ "balance", "window", SPAN, BALANCE(window_us), "averaging window of load" },
 	{ "balance", "table_ratio", RATIO, BALANCE(table_ratio),
 	  "routing is uneven above this multiple of the mean destination count" },
@@ -146,8 +148,13 @@ static bool set_fixed(struct settings *settings, const struct setting *setting, 
 	double number;
 
 	switch (setting->kind) {
+	case SPAN_OR_0:
 	case SPAN:
 		*form = "a time such as 30s, 5m or 24h";
+		if (setting->kind == SPAN_OR_0 && !strcmp(value, "0")) {
+			*(int64_t *)target = 0;
+			return true;
+		}
 		return when_span_parse(value, target, NULL) == 0;
 	case COUNT:
 	case ANY_COUNT:
@@ -364,7 +371,7 @@ static int parse_setting(struct parsing *parsing, const char *section, const cha
 	}
 	if (section_known)
 		return unknown_key(parsing, section, key);
-	return wrong(parsing, section, key, "is in an unknown section: use health, expected, balance, plan, "
+	return wrong(parsing, section, key, "is in an unknown section: use health, expected, jobs, balance, plan, "
 		"class, rail, adaptive-routing or a finding kind");
 }
 
@@ -540,9 +547,10 @@ static void append_value(const struct settings *settings, const struct setting *
 
 	text_appendf(text, "%s = ", setting->key);
 	switch (setting->kind) {
+	case SPAN_OR_0:
 	case SPAN:
 		snprintf(span, sizeof(span), "%g", (double)*(const int64_t *)value / 1e6);
-		text_appendf(text, "%ss", span);
+		text_appendf(text, "%s%s", span, strcmp(span, "0") ? "s" : "");
 		break;
 	case COUNT:
 	case ANY_COUNT:

@@ -23,6 +23,7 @@ struct text;
 
 struct settings {
 	struct health_settings health;
+	int64_t fast_jobs_us;        /* --fast-jobs of `ibwire collect`; 0: off */
 	bool is_given;               /* a file was named */
 	struct shape_settings shape; /* its lists are owned */
 	size_t class_count, rail_count, adaptive_count;
