@@ -139,8 +139,8 @@ static int64_t next_discovery_us(const struct collector *collector)
 }
 
 /*
- * Read the ports of running jobs once. Their indices are those of the last sweep: after another topology, or while
- * that is not confirmed, the round is left out.
+ * Read the ports of running jobs once. While the topology is not confirmed all LIDs are in doubt: the next sweep
+ * verifies them.
  * @sweep_us:  of the next sweep
  */
 static int fast_round(struct collector *collector, int64_t sweep_us, struct error *err)
@@ -157,11 +157,11 @@ static int fast_round(struct collector *collector, int64_t sweep_us, struct erro
 	fast->next_us += (missed + 1) * fast->interval_us;
 	/* At half the rate. */
 	fast->skipped = collector->throttle.on && !fast->skipped;
-	if (fast->skipped || fast->generation != collector->topology.generation || !collector->topology.confirmed)
+	if (fast->skipped || !collector->topology.confirmed)
 		return 0;
 	engine_stop_when(collector->engine, stop_requested);
-	code = fast_jobs_round(fast, collector->engine, &collector->memory, smallest(fast->next_us, sweep_us), &moved,
-			       &samples, err);
+	code = fast_jobs_round(fast, collector->engine, &collector->memory, collector->topology.generation,
+			       smallest(fast->next_us, sweep_us), &moved, &samples, err);
 	engine_stop_when(collector->engine, NULL);
 	collector->report->fast_rounds++;
 	collector->report->fast_ports = fast->count;

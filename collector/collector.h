@@ -45,7 +45,7 @@ struct collector_settings {
 	int64_t routes_interval_us;    /* time between reads of each forwarding table; 0: never read */
 	unsigned routes_window;        /* SMPs in flight for forwarding tables and verifications */
 	bool adaptive_routing;         /* query AdaptiveRoutingInfo of NVIDIA's switches after each discovery */
-	int64_t fast_jobs_us;          /* HCA ports of running jobs are read so often between sweeps (fast_jobs.h); 0: not */
+	int64_t fast_jobs_us;          /* between sweeps, HCA ports of running jobs (fast_jobs.h); 0: never */
 	bool firmware;                 /* query GeneralInfo of NVIDIA's nodes (firmware_read.h) */
 	bool switches_only;            /* HCAs are not polled: the counters of their switch ports mirror them */
 	struct engine_settings engine;

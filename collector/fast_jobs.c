@@ -42,6 +42,14 @@ uint64_t fast_jobs_mads(uint64_t ports, int64_t interval_us, int64_t sweep_inter
 	return ports * (uint64_t)((sweep_interval_us - interval_us / 2) / interval_us);
 }
 
+/* The indices of the ports in another fabric. */
+static void find_ports(struct fast_jobs *fast, const struct fabric *fabric, uint64_t generation)
+{
+	for (size_t i = 0; fast->generation != generation && i < fast->count; i++)
+		fast->ports[i].port = fabric_find_port(fabric, fast->ports[i].node_guid, fast->ports[i].num);
+	fast->generation = generation;
+}
+
 /* --- one round --- */
 
 struct round {
@@ -52,9 +60,13 @@ struct round {
 static enum sample_status first_status(const struct round *round, const struct fast_port *at)
 {
 	const struct fabric *fabric = round->memory->fabric;
-	const struct port *port = &fabric->ports[at->port];
-	const struct node_entry *node = node_memory_node(round->memory, port->node);
+	const struct node_entry *node;
+	const struct port *port;
 
+	if (at->port == FABRIC_NONE)
+		return SAMPLE_DOWN;
+	port = &fabric->ports[at->port];
+	node = node_memory_node(round->memory, port->node);
 	if (port->state >= PORT_INIT && port_is_plane(fabric, at->port))
 		return SAMPLE_UNSUPPORTED;
 	if (!port_is_live(fabric, port))
@@ -103,7 +115,9 @@ static int query(struct round *round, struct engine *engine, struct error *err)
 		struct request request;
 
 		fast->result.readings[i] = (struct reading){ 0 };
-		*sample = (struct port_sample){ .port = at->port, .status = first_status(round, at) };
+		/* A port that is not there has no reading; for lid_verify_run() it is any port. */
+		*sample = (struct port_sample){ .port = at->port != FABRIC_NONE ? at->port : 0,
+						.status = first_status(round, at) };
 		if (sample->status != SAMPLE_SILENT)
 			continue;
 		request = node_memory_pma_request(round->memory, at->port, PMA_PORT_COUNTERS_EXTENDED, on_counters,
@@ -141,7 +155,7 @@ static void finish(struct fast_jobs *fast)
 static void set_sample(struct fast_jobs *fast, size_t i, const struct port_sample *from)
 {
 	fast->samples[i] = (struct health_sample){
-		.port = fast->ports[i].port, .status = from ? from->status : SAMPLE_SILENT,
+		.port = fast->ports[i].step_port, .status = from ? from->status : SAMPLE_SILENT,
 		.delta = from ? from->delta : NULL, .at_us = from && from->reading ? from->reading->at_us : 0,
 	};
 	if (!from || !from->reading)
@@ -151,8 +165,8 @@ static void set_sample(struct fast_jobs *fast, size_t i, const struct port_sampl
 	fast->ports[i].has_last = true;
 }
 
-int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_memory *memory, int64_t deadline_us,
-		    uint32_t *ret_moved, const struct health_sample **ret_samples, struct error *err)
+int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_memory *memory, uint64_t generation,
+		    int64_t deadline_us, uint32_t *ret_moved, const struct health_sample **ret_samples, struct error *err)
 {
 	struct round round = { .fast = fast, .memory = memory };
 	uint64_t before = engine_counts(engine).sent;
@@ -162,6 +176,7 @@ int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_m
 	*ret_moved = 0;
 	if (code < 0)
 		return code;
+	find_ports(fast, memory->fabric, generation);
 	sweep_result_clear(&fast->result);
 	fast->result.count = fast->count;
 	code = query(&round, engine, err);
@@ -201,18 +216,16 @@ static const struct port_sample *find_sample(const struct sweep_result *result, 
 	return bsearch(&port, result->samples, result->count, sizeof(*result->samples), compare_samples);
 }
 
-/* The indices of the ports in another fabric. */
-static void find_ports(struct fast_jobs *fast, const struct fabric *fabric, uint64_t generation)
+/* Samples name the ports of this fabric from now on; those that it does not have are removed. */
+static void set_fabric(struct fast_jobs *fast, const struct fabric *fabric, uint64_t generation)
 {
 	size_t count = 0;
 
-	if (fast->generation == generation)
-		return;
-	fast->generation = generation;
+	find_ports(fast, fabric, generation);
 	for (size_t i = 0; i < fast->count; i++) {
 		struct fast_port at = fast->ports[i];
 
-		at.port = fabric_find_port(fabric, at.node_guid, at.num);
+		at.step_port = at.port;
 		if (at.port != FABRIC_NONE)
 			fast->ports[count++] = at;
 	}
@@ -223,7 +236,7 @@ static void find_ports(struct fast_jobs *fast, const struct fabric *fabric, uint
 const struct health_sample *fast_jobs_sweep(struct fast_jobs *fast, const struct sweep_result *result,
 					    const struct fabric *fabric, uint64_t generation)
 {
-	find_ports(fast, fabric, generation);
+	set_fabric(fast, fabric, generation);
 	for (size_t i = 0; i < fast->count; i++) {
 		const struct port_sample *found = find_sample(result, fast->ports[i].port);
 		struct fast_port *at = &fast->ports[i];
@@ -265,7 +278,7 @@ int fast_jobs_select(struct fast_jobs *fast, const uint32_t *ports, size_t count
 		fast->count = 0;
 		return err_nomem(err);
 	}
-	find_ports(fast, fabric, generation);
+	set_fabric(fast, fabric, generation);
 	for (size_t i = 0; i < count; i++)
 		list[i].port = ports[i];
 	qsort(list, count, sizeof(*list), compare_ports);
@@ -276,7 +289,7 @@ int fast_jobs_select(struct fast_jobs *fast, const uint32_t *ports, size_t count
 
 		if (i && list[i].port == list[i - 1].port)
 			continue;
-		*at = (struct fast_port){ .port = list[i].port, .num = fabric->ports[list[i].port].num,
+		*at = (struct fast_port){ .port = list[i].port, .step_port = list[i].port, .num = fabric->ports[list[i].port].num,
 					  .node_guid = fabric->nodes[fabric->ports[list[i].port].node].guid };
 		unique++;
 		before = bsearch(at, fast->ports, fast->count, sizeof(*fast->ports), compare_ports);
@@ -303,8 +316,8 @@ void fast_jobs_report(struct fast_jobs *fast, struct events *events, int64_t wal
 
 	if (fast->late && !fast->late_reported)
 		events_add(events, wall_us, EVENT_FAST_LATE, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "the %zu ports of running jobs are not all read every %s (--fast-jobs): sweeps or nodes take "
-			   "longer; increase that interval or the limits", fast->count,
+			   "the %zu ports of running jobs are not all read every %s (--fast-jobs): sweeps or nodes "
+			   "take longer; increase that interval or the limits", fast->count,
 			   when_format_span(fast->interval_us, every));
 	fast->late_reported = fast->late;
 	fast->late = false;

@@ -24,7 +24,8 @@ struct node_memory;
 
 /* A port, and its last reading in a round or sweep. */
 struct fast_port {
-	uint32_t port;        /* index into the fabric of `generation` */
+	uint32_t port;        /* index into the fabric of `generation`; FABRIC_NONE: it is not there any more */
+	uint32_t step_port;   /* into that of the last sweep, which samples name */
 	uint64_t node_guid;
 	uint8_t num;
 	bool has_last;
@@ -35,7 +36,7 @@ struct fast_port {
 /* Zeroed except for interval_us. */
 struct fast_jobs {
 	int64_t interval_us;  /* 0: off */
-	struct fast_port *ports; /* in order of port */
+	struct fast_port *ports; /* in order of step_port */
 	size_t count;
 	uint64_t generation;  /* of the fabric */
 	int64_t next_us;      /* CLOCK_BOOTTIME of the next round */
@@ -67,6 +68,7 @@ uint64_t fast_jobs_mads(uint64_t ports, int64_t interval_us, int64_t sweep_inter
  * fast_jobs_round - read the ports once
  * @engine:       idle
  * @memory:       last readings are not changed
+ * @generation:   of its fabric, which may be another one than that of the last sweep
  * @deadline_us:  CLOCK_BOOTTIME at which it is cut
  * @ret_moved:    number of LIDs that belong to another node: the topology is outdated
  * @ret_samples:  of all ports, fast->count of them, valid until the next call
@@ -75,8 +77,8 @@ uint64_t fast_jobs_mads(uint64_t ports, int64_t interval_us, int64_t sweep_inter
  * (lid_verify.h).
  * Return: 0; ENGINE_CUT; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
-int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_memory *memory, int64_t deadline_us,
-		    uint32_t *ret_moved, const struct health_sample **ret_samples, struct error *err);
+int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_memory *memory, uint64_t generation,
+		    int64_t deadline_us, uint32_t *ret_moved, const struct health_sample **ret_samples, struct error *err);
 
 /*
  * fast_jobs_sweep - the readings of a sweep, in place of a round
