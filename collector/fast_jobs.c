@@ -166,7 +166,8 @@ static void set_sample(struct fast_jobs *fast, size_t i, const struct port_sampl
 }
 
 int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_memory *memory, uint64_t generation,
-		    int64_t deadline_us, uint32_t *ret_moved, const struct health_sample **ret_samples, struct error *err)
+		    int64_t deadline_us, uint32_t *ret_moved, const struct health_sample **ret_samples,
+		    struct error *err)
 {
 	struct round round = { .fast = fast, .memory = memory };
 	uint64_t before = engine_counts(engine).sent;
@@ -289,8 +290,10 @@ int fast_jobs_select(struct fast_jobs *fast, const uint32_t *ports, size_t count
 
 		if (i && list[i].port == list[i - 1].port)
 			continue;
-		*at = (struct fast_port){ .port = list[i].port, .step_port = list[i].port, .num = fabric->ports[list[i].port].num,
-					  .node_guid = fabric->nodes[fabric->ports[list[i].port].node].guid };
+		*at = (struct fast_port){
+			.port = list[i].port, .step_port = list[i].port, .num = fabric->ports[list[i].port].num,
+			.node_guid = fabric->nodes[fabric->ports[list[i].port].node].guid,
+		};
 		unique++;
 		before = bsearch(at, fast->ports, fast->count, sizeof(*fast->ports), compare_ports);
 		if (before) {

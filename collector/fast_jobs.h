@@ -78,7 +78,8 @@ uint64_t fast_jobs_mads(uint64_t ports, int64_t interval_us, int64_t sweep_inter
  * Return: 0; ENGINE_CUT; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
 int fast_jobs_round(struct fast_jobs *fast, struct engine *engine, struct node_memory *memory, uint64_t generation,
-		    int64_t deadline_us, uint32_t *ret_moved, const struct health_sample **ret_samples, struct error *err);
+		    int64_t deadline_us, uint32_t *ret_moved, const struct health_sample **ret_samples,
+		    struct error *err);
 
 /*
  * fast_jobs_sweep - the readings of a sweep, in place of a round
