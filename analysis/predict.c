@@ -27,18 +27,26 @@ struct goal {
 	uint32_t leaf;    /* number of its switch */
 	uint16_t lid;     /* of the fabric of the demand */
 	uint8_t nth;      /* with LMC: number above the base LID */
+	bool tenant;
+};
+
+/* The hosts of a switch that send: those of the tenant, or the others. */
+struct source {
+	uint32_t leaf;    /* number of the switch */
+	bool tenant;
 };
 
 struct demand {
 	uint32_t *switch_of;  /* by node: its number; NOWHERE: not a switch */
 	uint32_t *nodes;      /* by number */
 	uint32_t switches;
-	uint32_t *sources;    /* numbers of switches with hosts that send */
+	struct source *sources;
 	uint32_t source_count;
 	struct goal *goals;   /* in order of LID */
 	size_t goal_count;
 	float *rates;         /* goal by goal: of each source, bits per second */
 	double *xmit;         /* by port: what an HCA sends, bits per second */
+	bool *tenant;         /* by port; NULL: no tenant */
 };
 
 /* A fabric with tables, prepared for walking. */
@@ -61,6 +69,7 @@ void demand_destroy(struct demand *demand)
 	free(demand->goals);
 	free(demand->rates);
 	free(demand->xmit);
+	free(demand->tenant);
 	free(demand);
 }
 
@@ -94,7 +103,12 @@ static int number_switches(struct demand *demand, const struct fabric *fabric)
 	return 0;
 }
 
-/* Destinations, and what the HCAs of each switch send: @sent by number of a switch. */
+static bool is_tenant(const struct demand *demand, uint32_t port)
+{
+	return demand->tenant && demand->tenant[port];
+}
+
+/* Destinations, and what the HCAs of each switch send: @sent by twice the number of a switch, plus 1 for the tenant. */
 static int list_goals(struct demand *demand, const struct demand_input *input, double *sent)
 {
 	const struct fabric *fabric = input->fabric;
@@ -114,40 +128,71 @@ static int list_goals(struct demand *demand, const struct demand_input *input, d
 		if (leaf == NOWHERE)
 			continue;
 		demand->xmit[i] = known(input->xmit[i]);
-		sent[leaf] += demand->xmit[i];
+		sent[2 * leaf + is_tenant(demand, i)] += demand->xmit[i];
 		for (unsigned nth = 0; known(input->rcv[i]) > 0 && nth < 1u << (port->lmc & 7); nth++)
 			demand->goals[demand->goal_count++] = (struct goal){ i, leaf, (uint16_t)(port->lid + nth),
-									     (uint8_t)nth };
+									     (uint8_t)nth, is_tenant(demand, i) };
 	}
 	qsort(demand->goals, demand->goal_count, sizeof(*demand->goals), compare_goals);
 	return 0;
 }
 
+static double received_by(const struct demand_input *input, const struct goal *goal)
+{
+	return input->rcv[goal->port] / (1 << (input->fabric->ports[goal->port].lmc & 7));
+}
+
+/*
+ * What one of two parts of the fabric sends to each part, as a factor of sent times received.
+ * @sent, @received:  sums, by part
+ */
+static void split_by_part(const double sent[2], const double received[2], double ret[2][2])
+{
+	double inside[2], rest = 0;
+
+	for (int part = 0; part < 2; part++) {
+		inside[part] = fmin(sent[part], received[part]);
+		rest += received[part] - inside[part];
+	}
+	for (int from = 0; from < 2; from++)
+		for (int to = 0; to < 2; to++) {
+			double all = rest > 0 ? (sent[from] - inside[from]) * (received[to] - inside[to]) / rest : 0;
+
+			all += from == to ? inside[from] : 0;
+			ret[from][to] = sent[from] > 0 && received[to] > 0 ? all / sent[from] / received[to] : 0;
+		}
+}
+
 static int set_gravity(struct demand *demand, const struct demand_input *input, const double *sent)
 {
-	double received = 0;
+	double received[2] = { 0 }, sums[2] = { 0 }, factors[2][2];
 
-	demand->sources = calloc(demand->switches + 1, sizeof(*demand->sources));
+	demand->sources = calloc(2 * demand->switches + 1, sizeof(*demand->sources));
 	if (!demand->sources)
 		return ERR_NOMEM;
-	for (uint32_t i = 0; i < demand->switches; i++)
+	for (uint32_t i = 0; i < 2 * demand->switches; i++) {
+		sums[i % 2] += sent[i];
 		if (sent[i] > 0)
-			demand->sources[demand->source_count++] = i;
+			demand->sources[demand->source_count++] = (struct source){ i / 2, i % 2 };
+	}
 	demand->rates = calloc(demand->goal_count * demand->source_count + 1, sizeof(*demand->rates));
 	if (!demand->rates)
 		return ERR_NOMEM;
-	for (size_t i = 0; i < demand->goal_count; i++) {
-		const struct port *port = &input->fabric->ports[demand->goals[i].port];
+	for (size_t i = 0; i < demand->goal_count; i++)
+		received[demand->goals[i].tenant] += received_by(input, &demand->goals[i]);
+	if (demand->tenant && !input->open)
+		split_by_part(sums, received, factors);
+	else
+		for (int i = 0; i < 4; i++)
+			factors[i / 2][i % 2] = received[0] + received[1] > 0 ? 1 / (received[0] + received[1]) : 0;
+	for (size_t i = 0; i < demand->goal_count; i++)
+		for (uint32_t k = 0; k < demand->source_count; k++) {
+			const struct source *source = &demand->sources[k];
 
-		received += input->rcv[demand->goals[i].port] / (1 << (port->lmc & 7));
-	}
-	for (size_t i = 0; i < demand->goal_count && received > 0; i++) {
-		const struct port *port = &input->fabric->ports[demand->goals[i].port];
-		double share = input->rcv[demand->goals[i].port] / (1 << (port->lmc & 7)) / received;
-
-		for (uint32_t k = 0; k < demand->source_count; k++)
-			demand->rates[i * demand->source_count + k] = (float)(sent[demand->sources[k]] * share);
-	}
+			demand->rates[i * demand->source_count + k] = (float)(
+				sent[2 * source->leaf + source->tenant] * received_by(input, &demand->goals[i]) *
+				factors[source->tenant][demand->goals[i].tenant]);
+		}
 	return 0;
 }
 
@@ -245,12 +290,14 @@ static double *find_scales(const struct demand *demand, const struct fabric *fab
 	double *scales = calloc(demand->source_count + 1, sizeof(*scales));
 
 	for (uint32_t k = 0; scales && k < demand->source_count; k++) {
-		const struct node *node = &fabric->nodes[demand->nodes[demand->sources[k]]];
+		const struct source *source = &demand->sources[k];
+		const struct node *node = &fabric->nodes[demand->nodes[source->leaf]];
 		double all = 0, left = 0;
 
 		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
-			double xmit = fabric->ports[port].peer == FABRIC_NONE ? 0 :
-				      demand->xmit[fabric->ports[port].peer];
+			uint32_t peer = fabric->ports[port].peer;
+			double xmit = peer == FABRIC_NONE || is_tenant(demand, peer) != source->tenant ? 0 :
+				      demand->xmit[peer];
 
 			all += xmit;
 			left += link_is_usable(fabric, port) ? xmit : 0;
@@ -260,7 +307,8 @@ static double *find_scales(const struct demand *demand, const struct fabric *fab
 	return scales;
 }
 
-static void add_loads(const struct walk *walk, const double *scales, double *load, double *ret_lost)
+/* @tenant: only what its ports send or receive */
+static void add_loads(const struct walk *walk, const double *scales, bool tenant, double *load, double *ret_lost)
 {
 	const struct demand *demand = walk->demand;
 	uint32_t path[HOPS_MOST];
@@ -275,12 +323,14 @@ static void add_loads(const struct walk *walk, const double *scales, double *loa
 			bool usable = link_is_usable(walk->fabric, demand->goals[i].port);
 
 			for (uint32_t k = 0; usable && k < demand->source_count; k++) {
+				const struct source *source = &demand->sources[k];
 				double rate = rates[k] * scales[k];
 				unsigned hops;
 
-				if (!(rate > 0) || demand->sources[k] == demand->goals[i].leaf)
+				if (!(rate > 0) || source->leaf == demand->goals[i].leaf ||
+				    (tenant && !source->tenant && !demand->goals[i].tenant))
 					continue;
-				hops = find_path(walk, out, demand->sources[k], demand->goals[i].leaf, path);
+				hops = find_path(walk, out, source->leaf, demand->goals[i].leaf, path);
 				if (!hops)
 					*ret_lost += rate;
 				for (unsigned hop = 0; hop < hops; hop++)
@@ -290,7 +340,7 @@ static void add_loads(const struct walk *walk, const double *scales, double *loa
 	}
 }
 
-int demand_route(const struct demand *demand, const struct fabric *fabric, const struct routes *routes,
+static int route(const struct demand *demand, const struct fabric *fabric, const struct routes *routes, bool tenant,
 		 double *ret_load, double *ret_lost, struct error *err)
 {
 	double *scales = find_scales(demand, fabric);
@@ -302,11 +352,23 @@ int demand_route(const struct demand *demand, const struct fabric *fabric, const
 	if (code == 0) {
 		memset(ret_load, 0, fabric->port_count * sizeof(*ret_load));
 		*ret_lost = 0;
-		add_loads(&walk, scales, ret_load, ret_lost);
+		add_loads(&walk, scales, tenant, ret_load, ret_lost);
 	}
 	free(scales);
 	walk_done(&walk);
 	return code < 0 ? err_nomem(err) : 0;
+}
+
+int demand_route(const struct demand *demand, const struct fabric *fabric, const struct routes *routes,
+		 double *ret_load, double *ret_lost, struct error *err)
+{
+	return route(demand, fabric, routes, false, ret_load, ret_lost, err);
+}
+
+int demand_route_tenant(const struct demand *demand, const struct fabric *fabric, const struct routes *routes,
+			double *ret_load, double *ret_lost, struct error *err)
+{
+	return route(demand, fabric, routes, true, ret_load, ret_lost, err);
 }
 
 /* --- the fit --- */
@@ -332,9 +394,9 @@ static void scale_rates(struct walk *walk, float *rates_all, const double *logs,
 				unsigned hops, known_hops = 0;
 				double sum = 0;
 
-				if (!(rates[k] > 0) || demand->sources[k] == demand->goals[i].leaf)
+				if (!(rates[k] > 0) || demand->sources[k].leaf == demand->goals[i].leaf)
 					continue;
-				hops = find_path(walk, out, demand->sources[k], demand->goals[i].leaf, path);
+				hops = find_path(walk, out, demand->sources[k].leaf, demand->goals[i].leaf, path);
 				for (unsigned hop = 0; hop < hops; hop++) {
 					if (isnan(logs[path[hop]]))
 						continue;
@@ -397,7 +459,7 @@ static int fit(struct demand *demand, const struct demand_input *input, double *
 	if (!load || !logs || !scales)
 		code = ERR_NOMEM;
 	if (code == 0)
-		add_loads(&walk, scales, load, &lost);
+		add_loads(&walk, scales, false, load, &lost);
 	for (int round = 0; code == 0; round++) {
 		*ret_error = deviation_of(fabric, input->measured, load, logs);
 		if (*ret_error < FIT_ENOUGH || round == fit_rounds(demand))
@@ -415,9 +477,17 @@ static int fit(struct demand *demand, const struct demand_input *input, double *
 struct demand *demand_create(const struct demand_input *input, double *ret_error, struct error *err)
 {
 	struct demand *demand = calloc(1, sizeof(*demand));
-	double *sent = calloc(input->fabric->node_count + 1, sizeof(*sent)), error = NAN;
+	double *sent = calloc(2 * input->fabric->node_count + 1, sizeof(*sent)), error = NAN;
+	size_t ports = input->fabric->port_count;
 	int code = demand && sent ? 0 : ERR_NOMEM;
 
+	if (code == 0 && input->tenant) {
+		demand->tenant = calloc(ports + 1, sizeof(*demand->tenant));
+		if (demand->tenant)
+			memcpy(demand->tenant, input->tenant, ports * sizeof(*demand->tenant));
+		else
+			code = ERR_NOMEM;
+	}
 	if (code == 0)
 		code = number_switches(demand, input->fabric);
 	if (code == 0)

@@ -10,6 +10,7 @@
 #ifndef IBWIRE_ANALYSIS_PREDICT_H
 #define IBWIRE_ANALYSIS_PREDICT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,14 @@ struct demand;
 struct demand_input {
 	const struct fabric *fabric;
 	const double *xmit, *rcv; /* by port, of HCAs: bits per second that it sends, and receives; NAN counts as 0 */
+	/*
+	 * By port: HCA ports of a tenant, whose share of each link is asked for; NULL: none. As much of the traffic as
+	 * the counters permit is taken to be among the ports of the tenant, and among the others; the rest is between
+	 * both, and counts as the tenant's. @open: its ports exchange with all others in proportion, as without a
+	 * tenant.
+	 */
+	const bool *tenant;
+	bool open;
 	/* To fit the estimate to loads; both or none. */
 	const struct routes *routes; /* tables at the time of the loads, or NULL */
 	const double *measured;      /* by port of a switch: bits per second that it sends; NAN: unknown */
@@ -48,5 +57,9 @@ void demand_destroy(struct demand *demand);
  */
 int demand_route(const struct demand *demand, const struct fabric *fabric, const struct routes *routes,
 		 double *ret_load, double *ret_lost, struct error *err);
+
+/* demand_route_tenant - the same of the traffic that ports of the tenant send or receive */
+int demand_route_tenant(const struct demand *demand, const struct fabric *fabric, const struct routes *routes,
+			double *ret_load, double *ret_lost, struct error *err);
 
 #endif

@@ -7,15 +7,19 @@
 
 #include "analysis/balance.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/lib/columns.h"
 #include "cli/lib/moment_options.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "fabric/fabric.h"
+#include "fabric/host_set.h"
+#include "fabric/pkeys.h"
 #include "fabric/shape.h"
 #include "facts/group_columns.h"
 #include "pages/balance.h"
+#include "pages/tenant.h"
 #include "storage/findings.h"
 #include "storage/history.h"
 #include "storage/reader.h"
@@ -28,8 +32,15 @@ struct balance_command {
 	struct settings settings;
 	struct balance_settings limits;
 	bool rails;
+	struct option_list hosts;     /* --hosts; none: no tenant */
+	const char *partition;        /* --partition, or NULL */
 	struct balance_report report;
 };
+
+static bool has_tenant(const struct balance_command *of)
+{
+	return of->hosts.count || of->partition;
+}
 
 /* --- rows: JSON and CSV, or a table with --columns or --sort: one per member --- */
 
@@ -94,6 +105,92 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
+/* --- a tenant --- */
+
+static int nothing_read(struct error *err)
+{
+	return err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time range");
+}
+
+static int check_tenant(const struct command *command, const struct balance_command *of, struct error *err)
+{
+	if (of->hosts.count && of->partition)
+		return options_usage_error(command, err, "--hosts and --partition are mutually exclusive");
+	if (has_tenant(of) && (of->rails || of->chosen || of->sort))
+		return options_usage_error(command, err, "--%s and --%s are mutually exclusive",
+					   of->partition ? "partition" : "hosts",
+					   of->rails ? "rails" : of->chosen ? "columns" : "sort");
+	return 0;
+}
+
+/* "0x0012", or with the bit of full members: "0x8012" */
+static int parse_partition(const char *typed, uint16_t *ret, struct error *err)
+{
+	char *end;
+	unsigned long key = strtoul(typed, &end, 16);
+
+	if (end == typed || *end || key > UINT16_MAX || !(key & PKEY_BASE))
+		return err_set(err, ERR_USAGE, "--partition requires a P_Key in hexadecimal, such as 0x0012, not "
+			       "'%.32s'", typed);
+	*ret = (uint16_t)(key & PKEY_BASE);
+	return 0;
+}
+
+static int find_partition(struct balance_command *of, struct tenant_load *tenant, struct text *name, struct error *err)
+{
+	struct moment *moment = &of->report.moment;
+	uint16_t base = 0;
+	int code = parse_partition(of->partition, &base, err);
+
+	if (code == 0)
+		code = moment_load_pkeys(moment, err);
+	if (code == 0)
+		code = tenant_of_partition(tenant, of->report.shape, &moment->pkeys, base, err);
+	text_appendf(name, "partition 0x%04x", base);
+	return code;
+}
+
+enum { TENANT_NAMES = 4 };
+
+static int find_hosts(struct balance_command *of, struct tenant_load *tenant, struct text *name, struct error *err)
+{
+	struct host_set hosts = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < of->hosts.count; i++)
+		code = options_add_hosts(&hosts, of->hosts.items[i], err);
+	if (code == 0)
+		code = tenant_of_hosts(tenant, of->report.shape, &hosts, err);
+	if (code == 0) {
+		host_set_sort(&hosts);
+		if (host_names_fold((const char *const *)hosts.names, hosts.count, TENANT_NAMES, name) < hosts.count)
+			text_append(name, ", ...");
+	}
+	host_set_done(&hosts);
+	return code;
+}
+
+static int report_tenant(struct balance_command *of, struct error *err)
+{
+	struct tenant_load tenant = { .report = &of->report };
+	struct text name = { 0 };
+	int code = of->partition ? find_partition(of, &tenant, &name, err) : find_hosts(of, &tenant, &name, err);
+
+	tenant.name = text_chars(&name);
+	if (code == 0)
+		code = balance_read_loads(&of->report, of->report.since_us, of->report.until_us, false, NULL, 0,
+					  of->report.loads, err);
+	if (code == 0)
+		code = nothing_read(err);
+	if (code > 0)
+		code = tenant_load_compute(&tenant, err);
+	if (code == 0)
+		code = output_page(tenant_page(&tenant), &of->options, NULL, err);
+	tenant_load_done(&tenant);
+	text_done(&name);
+	return code;
+}
+
 /* --- the command --- */
 
 static int parse(const struct command *command, int argc, char **argv, struct balance_command *ret,
@@ -104,6 +201,10 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 		OPT_TEXT("columns", 'c', "LIST", &ret->chosen, COLUMNS_HELP),
 		OPT_TEXT("sort", 's', "KEY", &ret->sort, COLUMNS_SORT_HELP),
 		OPT_FLAG("rails", 0, &ret->rails, "compare rails of hosts, spines and planes"),
+		OPT_LIST("hosts", 0, "LIST", &ret->hosts, "estimate the load of these hosts on uplinks: node[001-064] "
+			 "or @FILE"),
+		OPT_TEXT("partition", 0, "P_KEY", &ret->partition, "the same of the members of a partition, such as "
+			 "0x0012"),
 		OPT_FLAG("ascii", 0, &ret->report.ascii, "draw bars in ASCII"),
 		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
 		{ 0 },
@@ -117,13 +218,10 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 	if (code == 0 && ret->rails && (ret->chosen || ret->sort))
 		return options_usage_error(command, err, "--rails and --%s are mutually exclusive",
 					   ret->chosen ? "columns" : "sort");
+	if (code == 0)
+		code = check_tenant(command, ret, err);
 	ret->report.ascii |= strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	return code ? code : choose_columns(command, ret, err);
-}
-
-static int nothing_read(struct error *err)
-{
-	return err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time range");
 }
 
 /* The window ends with the newest sweep or at the selected time, and begins at the first stored one or later. */
@@ -259,8 +357,8 @@ static int report_all(struct balance_command *of, struct error *err)
 	if (code == 0)
 		code = read_routes(report, err);
 	if (code == 0)
-		code = evaluate(report, of->rails, err);
-	if (code == 0)
+		code = has_tenant(of) ? report_tenant(of, err) : evaluate(report, of->rails, err);
+	if (code == 0 && !has_tenant(of))
 		code = of->rails ? output_page(balance_rails_page(report), &of->options, NULL, err) :
 				   report_groups(of, err);
 	options_warn_damage(report->damage.count, report->damage.first);

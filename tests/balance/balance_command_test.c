@@ -314,10 +314,43 @@ TEST(rails_and_spines_are_compared)
 	json_decref(rows);
 }
 
+/* All hosts are a tenant that has the whole load. */
+TEST(all_hosts_have_the_whole_load)
+{
+	char line[160], time[WHEN_SIZE], *output;
+	json_t *page, *groups, *row;
+	size_t i;
+
+	snprintf(line, sizeof(line), "balance|--hosts|node[0001-%04zu]|--at|%s", bed.hosts.host_count,
+		 when(SKEWED_AT, time));
+	page = run_json(line);
+	assert_int_equal(integer_of(json_object_get(page, "tenant"), "hosts"), bed.hosts.host_count);
+	groups = json_object_get(page, "groups");
+	assert_int_equal(json_array_size(groups), 16);
+	json_array_foreach(groups, i, row)
+		assert_true(json_number_value(json_object_get(row, "tenant_share_percent")) > 97);
+	json_decref(page);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "estimate: what its ports send to each other"));
+	assert_non_null(strstr(output, "UPLINKS OF"));
+	free(output);
+}
+
 TEST(usage_errors_are_one_line)
 {
 	struct error err = { 0 };
 	char *output;
+
+	assert_int_equal(run("balance|--hosts|node0001|--rails", &output, &err), ERR_USAGE);
+	free(output);
+	assert_int_equal(run("balance|--hosts|nobody", &output, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "--hosts"));
+	free(output);
+	assert_int_equal(run("balance|--partition|12x", &output, &err), ERR_USAGE);
+	free(output);
+	/* The history has no P_Keys. */
+	assert_int_equal(run("balance|--partition|0x12", &output, &err), ERR_UNAVAILABLE);
+	free(output);
 
 	assert_int_equal(run("balance|--rails|leaf-002", &output, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "--rails"));
