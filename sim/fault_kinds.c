@@ -280,6 +280,43 @@ static int set_hang(const struct faults *faults, const struct fault *fault, bool
 	return code < 0 ? code : set_idle(faults, fault, begin, err);
 }
 
+static int set_frozen(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
+{
+	(void)fault;
+	(void)begin;
+	return send_nodes(faults, driver_control, "freeze ", "freeze", err);
+}
+
+/* All hosts that compute slower, with their "by=20%". */
+static int set_slower(const struct faults *faults, const struct fault *fault, bool begin, struct error *err)
+{
+	size_t count = faults->fabric->node_count;
+	bool *members = calloc(count + 1, sizeof(*members));
+	struct text text = { 0 };
+	int code = members ? 0 : err_nomem(err);
+
+	(void)fault;
+	(void)begin;
+	text_append(&text, "slower none");
+	for (size_t i = 0; code == 0 && i < faults->count; i++) {
+		const struct fault *one = &faults->list[i];
+
+		if (strcmp(one->kind->name, "straggle") != 0)
+			continue;
+		memset(members, 0, count * sizeof(*members));
+		code = faults_find_nodes(faults, one->target, members, err);
+		for (size_t j = 0; code == 0 && j < count; j++)
+			if (members[j])
+				text_appendf(&text, ",0x%" PRIx64 "=%g", faults->fabric->nodes[j].guid,
+					     strtod(one->options + strlen("by="), NULL) / 100);
+	}
+	free(members);
+	if (code == 0)
+		return send_command(faults, driver_control, &text, err);
+	text_done(&text);
+	return code;
+}
+
 const struct fault_kind fault_kinds[FAULT_KINDS] = {
 	{ "skew", "[SWITCH/PORT] [part=0.5]", "route half of a switch's destinations through one of its uplinks",
 	  "routes of %s skewed", "part=0.5", TARGET_UPLINK, true, set_skew },
@@ -292,6 +329,10 @@ const struct fault_kind fault_kinds[FAULT_KINDS] = {
 	  TARGET_NODES, false, set_hang },
 	{ "idle", "[HOST|HCA]", "leave a host, or one of its HCAs, out of its jobs", "%s unused by the job", "",
 	  TARGET_NODES, false, set_idle },
+	{ "freeze", "[HOST]", "stop the processes of a host: its ports stay up, and its jobs wait for it",
+	  "processes of %s stopped", "", TARGET_NODES, false, set_frozen },
+	{ "straggle", "[HOST] [by=20%]", "let a host compute longer than the others of its jobs",
+	  "%s computes slower", "by=20%", TARGET_NODES, false, set_slower },
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))

@@ -23,7 +23,7 @@ struct fault_kind {
 	fault_function *set;
 };
 
-enum { FAULT_KINDS = 6 };
+enum { FAULT_KINDS = 8 };
 extern const struct fault_kind fault_kinds[FAULT_KINDS];
 
 /* faults_path - the path of a file in the run directory */

@@ -130,17 +130,18 @@ static int check_target(const struct faults *faults, const struct fault *fault, 
 	return code;
 }
 
-/* skew has one option with a number; those of errors are validated by the relay. */
+/* skew and straggle have one option with a number; those of errors are validated by the relay. */
 static int add_option(struct fault *fault, const char *word, struct error *err)
 {
 	size_t key = strcspn(fault->kind->options, "="), len = strlen(fault->options);
 	char *end;
 
 	if (!*fault->kind->options ||
-	    (!strcmp(fault->kind->name, "skew") && strncmp(word, fault->kind->options, key + 1)))
+	    (strcmp(fault->kind->name, "errors") != 0 && strncmp(word, fault->kind->options, key + 1) != 0))
 		return err_set(err, ERR_USAGE, "%s has no option \"%s\": %s", fault->kind->name, word,
 			       fault->kind->arguments);
-	if (!(strtod(strchr(word, '=') + 1, &end) >= 0) || *end || end[-1] == '=')
+	if (!(strtod(strchr(word, '=') + 1, &end) >= 0) ||
+	    strcmp(end, strchr(fault->kind->options, '%') && *end ? "%" : "") != 0 || end[-1] == '=')
 		return err_set(err, ERR_USAGE, "%s needs a number", word);
 	if (len + strlen(word) + 2 > sizeof(fault->options))
 		return err_set(err, ERR_USAGE, "%s has too many options", fault->kind->name);

@@ -23,6 +23,8 @@ struct host_hca {
 
 struct host {
 	char *name;
+	bool frozen;    /* its processes have stopped: it sends nothing in jobs with iterations */
+	double slower;  /* it computes so much longer: 0.2 is 20 % */
 	size_t first_hca, hca_count; /* in host_table.hcas, ordered by rail */
 };
 
@@ -45,21 +47,38 @@ struct flow {
 	uint32_t from, to;  /* ports of CAs, indices into fabric.ports */
 	uint32_t job;
 	double demand_bits_per_s; /* rate without congestion */
+	uint32_t host;       /* that sends: index into host_table.hosts */
+	uint32_t previous;   /* of its ring: the flow that arrives at this host, index into flow_list.flows */
+	uint32_t ring_hosts; /* hosts of that ring */
+};
+
+/* When a job communicates; zeroed: all the time. */
+struct job_rhythm {
+	double iteration_s;  /* without congestion; 0: it has no iterations */
+	double wire;         /* share of an iteration in which it communicates, above 0 to 1 */
+	double checkpoint_every_s, checkpoint_s; /* pauses; 0: none */
+	double start_s, length_s; /* since the traffic began; length 0: until the end */
 };
 
 struct flow_list {
 	struct flow *flows;
 	size_t count, capacity;
 	bool *coupled;     /* by job: all its flows have the rate of the slowest */
-	size_t job_count, job_capacity;
+	struct job_rhythm *rhythms; /* by job; NULL: all communicate all the time */
+	size_t job_count, job_capacity, rhythm_capacity;
+	const struct host *hosts;   /* of the host table; borrowed */
 };
 
 /*
  * job_parse - add the flows of a job
  * @spec:  "ring hosts=node0001-node0016,node0020 rails=0-7 rate=180Gb/s stride=1 [coupled=no]";
+ *         [iteration=4s wire=30% checkpoint=60s/5s start=60s length=30s];
  *         hosts=all and rails=all are the defaults. rate applies to each flow, in bits as counted by
  *         PortXmitData; the default is 80 % of the rate of its HCA's link. With a stride host i
- *         sends to host i + stride; if it divides the number of hosts, these are separate rings
+ *         sends to host i + stride; if it divides the number of hosts, these are separate rings. With
+ *         iteration= it computes and communicates in turns: its flows send what their rate transfers in the
+ *         share wire= of the iteration (30 %), which then is longer if they get less; every checkpoint=
+ *         it pauses for the second time. start=, length=: since the traffic began
  *
  * A host without an HCA of a rail is not in the ring of that rail; a rail with fewer than two hosts has
  * no ring.

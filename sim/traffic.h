@@ -16,6 +16,7 @@
 struct error;
 struct fabric;
 struct lft;
+struct phases;
 
 /*
  * A packet of 4 KiB: LRH 8, BTH 12, payload 4096, ICRC 4 octets, in words of 4 octets; PortXmitData does
@@ -43,6 +44,10 @@ struct traffic {
 	double *carry;        /* by flow: fraction of a packet not yet counted */
 	double *wait_rate;    /* by port: ticks per second */
 	double *wait_carry;   /* by port */
+	double *waited;       /* by port: ticks since the traffic began */
+	struct phases *phases; /* NULL: no job has iterations, a start or an end */
+	uint32_t *groups;     /* with phases, by job: its group in the share, from 1 on */
+	double *step_rate, *step_sent; /* with phases, by flow */
 	struct port_amount *pending; /* by port: increments not yet applied by the driver */
 };
 
@@ -56,7 +61,10 @@ void traffic_done(struct traffic *traffic);
  */
 int traffic_route(struct traffic *traffic, const struct lft *lft, struct error *err);
 
-/* traffic_rate - the rate of a flow of the list, in bits per second; 0 before traffic_route(). */
+/*
+ * traffic_rate - the rate of a flow of the list, in bits per second; 0 before traffic_route()
+ * With phases: as long as traffic_advance() was not called, that of a flow with data to send.
+ */
 double traffic_rate(const struct traffic *traffic, size_t flow);
 
 /* traffic_advance - add the increments of @elapsed_s seconds to traffic->pending. */

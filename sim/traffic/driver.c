@@ -29,6 +29,7 @@
 #include "sim/rundir.h"
 #include "sim/traffic.h"
 #include "sim/traffic/feed.h"
+#include "sim/traffic/phases.h"
 
 /* Name of its control socket. */
 #define CONTROL_PART "traffic"
@@ -54,6 +55,8 @@ struct driver {
 	struct feed feed;
 	uint8_t *widths;     /* by port: those of the net file */
 	double *waits;       /* by port: wait rates that the relay has */
+	double *waited;      /* by port: traffic.waited when they were sent */
+	int64_t waits_us;    /* and the time */
 	int listen_fd;
 	bool paused;
 	int64_t last_us;     /* time up to which traffic was advanced */
@@ -88,15 +91,26 @@ static int load_tables(struct driver *driver, const char *path, struct error *er
 /* Characters in a command for a port: GUID, number and rate. */
 #define WAIT_CHARS 48
 
+/* With phases: the mean since the last call, with which the relay counts until the next one. */
+static double wait_rate(const struct driver *driver, size_t port, double elapsed_s)
+{
+	if (driver->paused)
+		return 0;
+	if (!driver->traffic.phases)
+		return driver->traffic.wait_rate[port];
+	return elapsed_s > 0 ? (driver->traffic.waited[port] - driver->waited[port]) / elapsed_s : 0;
+}
+
 /* The relay counts PortXmitWait where it has 64 bits. What it does not get is counted by ibsim, in 32 bits. */
 static void publish_waits(struct driver *driver)
 {
+	double elapsed_s = (double)(driver->last_us - driver->waits_us) / US_PER_S;
 	const struct fabric *fabric = driver->options->fabric;
 	struct text command = { 0 }, response = { 0 };
 
 	for (size_t i = 0; i <= fabric->port_count; i++) {
 		bool last = i == fabric->port_count;
-		double rate = last || driver->paused ? 0 : driver->traffic.wait_rate[i];
+		double rate = last ? 0 : wait_rate(driver, i, elapsed_s);
 
 		if (command.len && (last || command.len + WAIT_CHARS > CONTROL_MAX)) {
 			if (!text_failed(&command) &&
@@ -110,6 +124,8 @@ static void publish_waits(struct driver *driver)
 		text_appendf(&command, "%s0x%" PRIx64 "/%u=%.6g", command.len ? " " : "waits ",
 			     fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num, rate);
 	}
+	memcpy(driver->waited, driver->traffic.waited, fabric->port_count * sizeof(*driver->waited));
+	driver->waits_us = driver->last_us;
 	text_done(&command);
 	text_done(&response);
 }
@@ -196,6 +212,8 @@ static int tick(struct driver *driver, struct error *err)
 	advance_traffic(driver);
 	if (check_tables(driver, &ignored) == ERR_NOMEM)
 		return err_nomem(err);
+	if (driver->traffic.phases)
+		publish_waits(driver);
 	code = feed_apply(&driver->feed, driver->traffic.pending, false, &left, err);
 	if (code != ERR_UNAVAILABLE) {
 		driver->no_slot_since_us = 0;
@@ -276,6 +294,9 @@ static int restart_jobs(struct driver *driver, struct error *err)
 	pending = traffic.pending;
 	traffic.pending = driver->traffic.pending;
 	driver->traffic.pending = pending;
+	if (traffic.phases && driver->traffic.phases)
+		traffic.phases->now_s = driver->traffic.phases->now_s;
+	memset(driver->waited, 0, driver->options->fabric->port_count * sizeof(*driver->waited));
 	traffic_done(&driver->traffic);
 	flow_list_done(&driver->list);
 	driver->list = list;
@@ -294,6 +315,46 @@ static int set_idle(struct driver *driver, const char *nodes, struct error *err)
 		driver->hosts.hcas[i].idle = members[fabric->ports[driver->hosts.hcas[i].port].node];
 	free(members);
 	return code < 0 ? code : restart_jobs(driver, err);
+}
+
+/* The processes of these hosts have stopped: "0x1234,node0002", "none". */
+static int set_frozen(struct driver *driver, const char *nodes, struct error *err)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	bool *members = calloc(fabric->node_count + 1, sizeof(*members));
+	int code = members ? parse_nodes(fabric, nodes, members, err) : err_nomem(err);
+
+	advance_traffic(driver);
+	for (size_t i = 0; code == 0 && i < driver->hosts.host_count; i++)
+		driver->hosts.hosts[i].frozen = false;
+	for (size_t i = 0; code == 0 && i < driver->hosts.hca_count; i++)
+		driver->hosts.hosts[driver->hosts.hcas[i].host].frozen |=
+			members[fabric->ports[driver->hosts.hcas[i].port].node];
+	free(members);
+	return code;
+}
+
+/* "none,0x1234=0.2": the hosts of these HCAs compute so much longer. */
+static int set_slower(struct driver *driver, const char *list, struct error *err)
+{
+	const struct fabric *fabric = driver->options->fabric;
+
+	advance_traffic(driver);
+	for (size_t i = 0; i < driver->hosts.host_count; i++)
+		driver->hosts.hosts[i].slower = 0;
+	for (list += strncmp(list, "none", 4) ? 0 : 4; *list == ',';) {
+		char *end;
+		uint64_t guid = strtoull(list + 1, &end, 16);
+		double slower = *end == '=' ? strtod(end + 1, &end) : -1;
+
+		if (!(slower >= 0) || (*end && *end != ','))
+			return err_set(err, ERR_USAGE, "\"%s\" is not a list such as none,0x1234=0.2", list);
+		for (size_t i = 0; i < driver->hosts.hca_count; i++)
+			if (fabric->nodes[fabric->ports[driver->hosts.hcas[i].port].node].guid == guid)
+				driver->hosts.hosts[driver->hosts.hcas[i].host].slower = slower;
+		list = end;
+	}
+	return 0;
 }
 
 /* "leaf-1/3,leaf-2/7": these links have one lane; "none". */
@@ -330,24 +391,39 @@ static double sum_rates(const struct traffic *traffic)
 	return sum;
 }
 
-/* Part of the rate of all jobs that they would lose if this share of a switch's destinations left by a port. */
-static int skew_loss(const struct driver *driver, uint32_t port, double share, double *ret, struct error *err)
+/* The rate of all jobs with some tables, all of them with data to send. */
+static int full_rates(const struct driver *driver, const struct lft *lft, double *ret, struct error *err)
+{
+	struct traffic traffic;
+	int code = traffic_create(driver->options->fabric, &driver->list, &traffic, err);
+
+	if (code < 0)
+		return code;
+	code = traffic_route(&traffic, lft, err);
+	if (code == 0)
+		*ret = sum_rates(&traffic);
+	traffic_done(&traffic);
+	return code;
+}
+
+/*
+ * Part of the rate of all jobs that they would lose if this share of a switch's destinations left by a port.
+ * @now:  the rate with the present tables
+ */
+static int skew_loss(const struct driver *driver, uint32_t port, double share, double now, double *ret,
+		     struct error *err)
 {
 	const struct fabric *fabric = driver->options->fabric;
 	struct lft lft = driver->lft;
-	struct traffic traffic;
 	unsigned moved, all;
+	double skewed;
 	int code = skew_routes(fabric, &driver->lft, port, share, &lft.routes, &moved, &all, err);
 
 	if (code < 0)
 		return code;
-	code = traffic_create(fabric, &driver->list, &traffic, err);
-	if (code == 0) {
-		code = traffic_route(&traffic, &lft, err);
-		if (code == 0)
-			*ret = 1 - sum_rates(&traffic) / sum_rates(&driver->traffic);
-		traffic_done(&traffic);
-	}
+	code = full_rates(driver, &lft, &skewed, err);
+	if (code == 0)
+		*ret = 1 - skewed / now;
 	routes_done(&lft.routes);
 	return code;
 }
@@ -360,15 +436,15 @@ static int find_skew(const struct driver *driver, const char *command, struct te
 {
 	const struct fabric *fabric = driver->options->fabric;
 	char *target;
-	double share = strtod(command, &target), most = -1, loss;
+	double share = strtod(command, &target), most = -1, loss, rates = 0;
 	int64_t until_us = now_us() + SKEW_TRY_US;
 	uint32_t port, best = FABRIC_NONE;
-	int code = 0;
+	int code = full_rates(driver, &driver->lft, &rates, err);
 
-	if (*target == ' ') {
+	if (code == 0 && *target == ' ') {
 		code = names_find_port(fabric, target + 1, &best, err);
 		if (code == 0)
-			code = skew_loss(driver, best, share, &most, err);
+			code = skew_loss(driver, best, share, rates, &most, err);
 	}
 	for (port = *target ? (uint32_t)fabric->port_count : 0;
 	     code == 0 && port < fabric->port_count && most < 0.1 && now_us() < until_us; port++) {
@@ -377,7 +453,7 @@ static int find_skew(const struct driver *driver, const char *command, struct te
 		if (fabric->nodes[node].type != NODE_SWITCH || peer == FABRIC_NONE ||
 		    fabric->nodes[fabric->ports[peer].node].type != NODE_SWITCH || !fabric->ports[port].num)
 			continue;
-		code = skew_loss(driver, port, share, &loss, err);
+		code = skew_loss(driver, port, share, rates, &loss, err);
 		if (code == 0 && loss > most) {
 			most = loss;
 			best = port;
@@ -405,13 +481,17 @@ static int run_command(struct driver *driver, const char *command, struct text *
 		describe(driver, response);
 	} else if (!strncmp(command, "idle ", 5)) {
 		return set_idle(driver, command + 5, err);
+	} else if (!strncmp(command, "freeze ", 7)) {
+		return set_frozen(driver, command + 7, err);
+	} else if (!strncmp(command, "slower ", 7)) {
+		return set_slower(driver, command + 7, err);
 	} else if (!strncmp(command, "narrow ", 7)) {
 		return set_narrow(driver, command + 7, err);
 	} else if (!strncmp(command, "skew ", 5)) {
 		return find_skew(driver, command + 5, response, err);
 	} else {
-		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth, status, idle NODES, narrow PORTS "
-			       "or skew SHARE [PORT]",
+		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth, status, idle NODES, freeze NODES, "
+			       "slower LIST, narrow PORTS or skew SHARE [PORT]",
 			       command);
 	}
 	return 0;
@@ -451,10 +531,11 @@ static int prepare(struct driver *driver, struct error *err)
 
 	driver->widths = calloc(options->fabric->port_count + 1, sizeof(*driver->widths));
 	driver->waits = calloc(options->fabric->port_count + 1, sizeof(*driver->waits));
+	driver->waited = calloc(options->fabric->port_count + 1, sizeof(*driver->waited));
 	for (size_t i = 0; driver->widths && i < options->fabric->port_count; i++)
 		driver->widths[i] = options->fabric->ports[i].width;
 	if (code == 0)
-		code = driver->widths && driver->waits ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
+		code = driver->widths && driver->waits && driver->waited ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
 	if (code == 0)
@@ -518,6 +599,7 @@ int driver_run(struct driver_options *options, struct error *err)
 	host_table_done(&driver->hosts);
 	free(driver->widths);
 	free(driver->waits);
+	free(driver->waited);
 	free(driver);
 	return code;
 }

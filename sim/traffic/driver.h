@@ -27,8 +27,8 @@ int driver_run(struct driver_options *options, struct error *err);
 
 /*
  * driver_control - send a command to the driver of a simulation and wait until it is done
- * @command:   "pause", "resume", "truth", "status", "idle NODES", "narrow PORTS" or
- *            "skew SHARE [PORT]" (sim/fault_kinds.c)
+ * @command:   "pause", "resume", "truth", "status", "idle NODES", "freeze NODES",
+ *            "slower LIST", "narrow PORTS" or "skew SHARE [PORT]" (sim/fault_kinds.c)
  *
  * After "pause" counters change only by MADs, and the ground truth is written.
  * Return: 0; ERR_USAGE for another command; ERR_UNAVAILABLE if the driver does not respond.

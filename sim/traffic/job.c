@@ -143,7 +143,11 @@ struct job {
 	uint64_t stride; /* host i sends to host i + stride */
 	double rate;
 	bool coupled;
+	struct job_rhythm rhythm;
 };
+
+/* Share of an iteration on the wire. */
+#define DEFAULT_WIRE 0.3
 
 /* "180Gb/s", "40G", "1e9": bits per second. */
 static int parse_rate(const char *value, double *ret, struct error *err)
@@ -274,6 +278,52 @@ int job_parse_hosts(const char *value, const struct host_table *table, bool *ret
 	return 0;
 }
 
+static int parse_seconds(const char *word, const char *value, double *ret_s, struct error *err)
+{
+	int64_t ns;
+
+	if (parse_time(word, value, &ns, NULL) < 0 || ns <= 0)
+		return err_set(err, ERR_USAGE, "%s: not a time such as 4s or 500ms", word);
+	*ret_s = (double)ns / 1e9;
+	return 0;
+}
+
+/* "60s/5s" */
+static int parse_checkpoint(const char *word, const char *value, struct job_rhythm *ret, struct error *err)
+{
+	char every[32];
+	const char *slash = strchr(value, '/');
+	int code;
+
+	if (!slash || (size_t)(slash - value) >= sizeof(every))
+		return err_set(err, ERR_USAGE, "%s is not a period and a pause, such as checkpoint=60s/5s", word);
+	memcpy(every, value, (size_t)(slash - value));
+	every[slash - value] = '\0';
+	code = parse_seconds(word, every, &ret->checkpoint_every_s, err);
+	return code < 0 ? code : parse_seconds(word, slash + 1, &ret->checkpoint_s, err);
+}
+
+/* Return: 1 if the word is none of those; 0; or an error. */
+static int parse_rhythm(const char *word, const char *value, struct job_rhythm *ret, struct error *err)
+{
+	char *end;
+
+	if (!strncmp(word, "iteration=", 10))
+		return parse_seconds(word, value, &ret->iteration_s, err);
+	if (!strncmp(word, "start=", 6))
+		return parse_seconds(word, value, &ret->start_s, err);
+	if (!strncmp(word, "length=", 7))
+		return parse_seconds(word, value, &ret->length_s, err);
+	if (!strncmp(word, "checkpoint=", 11))
+		return parse_checkpoint(word, value, ret, err);
+	if (strncmp(word, "wire=", 5) != 0)
+		return 1;
+	ret->wire = strtod(value, &end) / 100;
+	if (end == value || strcmp(end, "%") != 0 || !(ret->wire > 0 && ret->wire <= 1))
+		return err_set(err, ERR_USAGE, "%s is not a share such as wire=30%%, above 0 up to 100%%", word);
+	return 0;
+}
+
 static int parse_word(const char *word, const struct host_table *table, struct job *job, struct error *err)
 {
 	const char *value = strchr(word, '=');
@@ -290,9 +340,15 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 		job->coupled = word[8] == 'y';
 		return 0;
 	}
+	if (value) {
+		int code = parse_rhythm(word, value + 1, &job->rhythm, err);
+
+		if (code <= 0)
+			return code;
+	}
 	return err_set(err, ERR_USAGE,
-		       "\"%s\" is not part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
-		       word);
+		       "\"%s\" is not part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no "
+		       "iteration=... wire=... checkpoint=.../... start=... length=...", word);
 }
 
 static int parse_words(char *spec, const struct host_table *table, struct job *job, struct error *err)
@@ -306,6 +362,8 @@ static int parse_words(char *spec, const struct host_table *table, struct job *j
 	while ((word = strtok_r(NULL, " \t", &rest)))
 		if (parse_word(word, table, job, err) < 0)
 			return ERR_USAGE;
+	if ((job->rhythm.iteration_s > 0 || job->rhythm.start_s > 0 || job->rhythm.length_s > 0) && !job->coupled)
+		return err_set(err, ERR_USAGE, "coupled=no does not go with iteration=, start= or length=");
 	return 0;
 }
 
@@ -332,26 +390,41 @@ static bool is_member(const struct job *job, const struct host_hca *hca, uint32_
 	return hca->rail == rail && job->hosts[hca->host] && !hca->idle;
 }
 
+static size_t gcd(size_t a, size_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
 /* The ring has the hosts in the order of the table. */
 static int add_ring(struct flow_list *list, const struct job *job, const struct host_table *table, uint32_t rail)
 {
-	uint32_t *ports = calloc(table->hca_count + 1, sizeof(*ports));
-	size_t count = 0;
-	int code = ports ? 0 : ERR_NOMEM;
+	uint32_t *hcas = calloc(table->hca_count + 1, sizeof(*hcas));
+	size_t count = 0, first = list->count;
+	int code = hcas ? 0 : ERR_NOMEM;
 
 	for (size_t i = 0; code == 0 && i < table->hca_count; i++)
 		if (is_member(job, &table->hcas[i], rail))
-			ports[count++] = table->hcas[i].port;
+			hcas[count++] = (uint32_t)i;
 	/* No host sends to itself. */
-	for (size_t i = 0; code == 0 && count && job->stride % count && i < count; i++)
-		code = add_flow(list, job, ports[i], ports[(i + job->stride) % count]);
-	free(ports);
+	for (size_t i = 0; code == 0 && count && job->stride % count && i < count; i++) {
+		const struct host_hca *from = &table->hcas[hcas[i]];
+
+		code = add_flow(list, job, from->port, table->hcas[hcas[(i + job->stride) % count]].port);
+		if (code < 0)
+			break;
+		list->flows[list->count - 1].host = from->host;
+		list->flows[list->count - 1].previous =
+			(uint32_t)(first + (i + count - job->stride % count) % count);
+		list->flows[list->count - 1].ring_hosts = (uint32_t)(count / gcd(count, job->stride % count));
+	}
+	free(hcas);
 	return code;
 }
 
 static int add_rings(struct flow_list *list, const struct job *job, const struct host_table *table, struct error *err)
 {
 	size_t before = list->count;
+	struct job_rhythm *rhythms;
 	bool *coupled;
 	uint32_t rails = 0;
 
@@ -366,6 +439,12 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 	if (!coupled)
 		return err_nomem(err);
 	list->coupled = coupled;
+	rhythms = array_grow(list->rhythms, list->job_count, &list->rhythm_capacity, sizeof(*rhythms));
+	if (!rhythms)
+		return err_nomem(err);
+	list->rhythms = rhythms;
+	list->rhythms[list->job_count] = job->rhythm;
+	list->hosts = table->hosts;
 	list->coupled[list->job_count++] = job->coupled;
 	return 0;
 }
@@ -373,7 +452,8 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
 	      struct error *err)
 {
-	struct job job = { .fabric = fabric, .rails = UINT64_MAX, .stride = 1, .coupled = true };
+	struct job job = { .fabric = fabric, .rails = UINT64_MAX, .stride = 1, .coupled = true,
+			   .rhythm.wire = DEFAULT_WIRE };
 	char *copy = strdup(spec);
 	int code;
 
@@ -393,6 +473,7 @@ void flow_list_done(struct flow_list *list)
 {
 	free(list->flows);
 	free(list->coupled);
+	free(list->rhythms);
 	memset(list, 0, sizeof(*list));
 }
 

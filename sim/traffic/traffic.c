@@ -8,6 +8,27 @@
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "sim/lft.h"
+#include "sim/traffic/phases.h"
+
+/* Only if they are needed: they are advanced in small steps. */
+static int create_phases(struct traffic *traffic)
+{
+	const struct flow_list *list = traffic->list;
+	bool needed = false;
+
+	for (size_t i = 0; list->rhythms && i < list->job_count; i++)
+		needed |= list->rhythms[i].iteration_s > 0 || list->rhythms[i].start_s > 0 ||
+			  list->rhythms[i].length_s > 0;
+	if (!needed)
+		return 0;
+	traffic->phases = calloc(1, sizeof(*traffic->phases));
+	traffic->groups = calloc(list->job_count + 1, sizeof(*traffic->groups));
+	traffic->step_rate = calloc(list->count + 1, sizeof(*traffic->step_rate));
+	traffic->step_sent = calloc(list->count + 1, sizeof(*traffic->step_sent));
+	if (!traffic->phases || !traffic->groups || !traffic->step_rate || !traffic->step_sent)
+		return ERR_NOMEM;
+	return phases_init(traffic->phases, list);
+}
 
 int traffic_create(const struct fabric *fabric, const struct flow_list *list, struct traffic *ret, struct error *err)
 {
@@ -17,8 +38,14 @@ int traffic_create(const struct fabric *fabric, const struct flow_list *list, st
 	traffic.carry = calloc(list->count + 1, sizeof(*traffic.carry));
 	traffic.wait_rate = calloc(ports, sizeof(*traffic.wait_rate));
 	traffic.wait_carry = calloc(ports, sizeof(*traffic.wait_carry));
+	traffic.waited = calloc(ports, sizeof(*traffic.waited));
 	traffic.pending = calloc(ports, sizeof(*traffic.pending));
-	if (!traffic.carry || !traffic.wait_rate || !traffic.wait_carry || !traffic.pending) {
+	if (traffic.carry && create_phases(&traffic) < 0) {
+		traffic_done(&traffic);
+		return err_nomem(err);
+	}
+	if (!traffic.carry || !traffic.wait_rate || !traffic.wait_carry || !traffic.waited ||
+	    !traffic.pending) {
 		traffic_done(&traffic);
 		return err_nomem(err);
 	}
@@ -32,7 +59,14 @@ void traffic_done(struct traffic *traffic)
 	free(traffic->carry);
 	free(traffic->wait_rate);
 	free(traffic->wait_carry);
+	free(traffic->waited);
 	free(traffic->pending);
+	if (traffic->phases)
+		phases_done(traffic->phases);
+	free(traffic->phases);
+	free(traffic->groups);
+	free(traffic->step_rate);
+	free(traffic->step_sent);
 	memset(traffic, 0, sizeof(*traffic));
 }
 
@@ -93,6 +127,17 @@ static void set_wait_rates(struct traffic *traffic)
 	}
 }
 
+/* Until the first step, rates are those with data to send. */
+static void begin_phases(struct traffic *traffic, const uint32_t *groups)
+{
+	for (size_t job = 0; job < traffic->list->job_count; job++) {
+		traffic->groups[job] = groups[job];
+		traffic->phases->runs[job].demand = groups[job] ? traffic->share.demand[groups[job] - 1] : 0;
+		/* The demand of the share is that of a job that sends. */
+		traffic->phases->runs[job].sends = true;
+	}
+}
+
 int traffic_route(struct traffic *traffic, const struct lft *lft, struct error *err)
 {
 	uint32_t *groups = calloc(traffic->list->job_count + 1, sizeof(*groups));
@@ -108,6 +153,8 @@ int traffic_route(struct traffic *traffic, const struct lft *lft, struct error *
 		code = share_solve(&traffic->share);
 	if (code == 0)
 		set_wait_rates(traffic);
+	if (code == 0 && traffic->phases)
+		begin_phases(traffic, groups);
 	free(groups);
 	return code < 0 ? err_nomem(err) : 0;
 }
@@ -117,27 +164,65 @@ double traffic_rate(const struct traffic *traffic, size_t flow)
 	return flow < traffic->share.flow_count ? traffic->share.rate[traffic->share.group[flow]] : 0;
 }
 
-void traffic_advance(struct traffic *traffic, double elapsed_s)
+static void count_sent(struct traffic *traffic, size_t flow, double bits)
 {
 	const struct share *share = &traffic->share;
+	double sent = traffic->carry[flow] + bits / TRAFFIC_PACKET_BITS;
+	uint64_t packets = (uint64_t)sent;
 
-	for (size_t i = 0; i < share->flow_count; i++) {
-		double sent = traffic->carry[i] + traffic_rate(traffic, i) * elapsed_s / TRAFFIC_PACKET_BITS;
-		uint64_t packets = (uint64_t)sent;
+	traffic->carry[flow] = sent - (double)packets;
+	for (size_t j = share->first[flow]; packets && j < share->first[flow + 1]; j++) {
+		uint32_t port = share->uses[j].port;
 
-		traffic->carry[i] = sent - (double)packets;
-		for (size_t j = share->first[i]; packets && j < share->first[i + 1]; j++) {
-			uint32_t port = share->uses[j].port;
-
-			traffic->pending[port].xmit_packets += packets;
-			traffic->pending[traffic->fabric->ports[port].peer].rcv_packets += packets;
-		}
+		traffic->pending[port].xmit_packets += packets;
+		traffic->pending[traffic->fabric->ports[port].peer].rcv_packets += packets;
 	}
+}
+
+static void count_waits(struct traffic *traffic, double elapsed_s)
+{
 	for (size_t i = 0; i < traffic->fabric->port_count; i++) {
 		double waited = traffic->wait_carry[i] + traffic->wait_rate[i] * elapsed_s;
 		uint64_t ticks = (uint64_t)waited;
 
 		traffic->wait_carry[i] = waited - (double)ticks;
+		traffic->waited[i] += (double)ticks;
 		traffic->pending[i].xmit_wait += ticks;
+	}
+}
+
+/* Without memory the rates remain. */
+static void update_rates(struct traffic *traffic)
+{
+	if (!phases_update(traffic->phases))
+		return;
+	for (size_t job = 0; job < traffic->list->job_count; job++)
+		if (traffic->groups[job])
+			traffic->share.demand[traffic->groups[job] - 1] = phases_demand(traffic->phases, job);
+	if (share_solve(&traffic->share) == 0)
+		set_wait_rates(traffic);
+}
+
+void traffic_advance(struct traffic *traffic, double elapsed_s)
+{
+	size_t flows = traffic->share.flow_count;
+
+	if (!traffic->phases) {
+		for (size_t i = 0; i < flows; i++)
+			count_sent(traffic, i, traffic_rate(traffic, i) * elapsed_s);
+		count_waits(traffic, elapsed_s);
+		return;
+	}
+	while (flows && elapsed_s > 0) {
+		double step_s = elapsed_s < PHASES_STEP_S ? elapsed_s : PHASES_STEP_S;
+
+		update_rates(traffic);
+		for (size_t i = 0; i < flows; i++)
+			traffic->step_rate[i] = traffic_rate(traffic, i);
+		phases_advance(traffic->phases, step_s, traffic->step_rate, traffic->step_sent);
+		for (size_t i = 0; i < flows; i++)
+			count_sent(traffic, i, traffic->step_sent[i]);
+		count_waits(traffic, step_s);
+		elapsed_s -= step_s;
 	}
 }

@@ -339,6 +339,126 @@ TEST(a_stride_skips_hosts)
 	fixture_done(&fix);
 }
 
+/* --- iterations --- */
+
+/* Packets that the first port of a host has sent. */
+static uint64_t sent_by(const struct fixture *fix, size_t host)
+{
+	return fix->traffic.pending[fix->hosts.hcas[fix->hosts.hosts[host].first_hca].port].xmit_packets;
+}
+
+/* Times at which a host begins to send, after at least 200 ms without; of at most @most. */
+static size_t begins(struct fixture *fix, size_t host, double length_s, double *ret_s, size_t most)
+{
+	uint64_t before = sent_by(fix, host);
+	double quiet_s = 1;
+	size_t count = 0;
+
+	for (double s = 0; s < length_s; s += 0.05) {
+		traffic_advance(&fix->traffic, 0.05);
+		if (sent_by(fix, host) == before) {
+			quiet_s += 0.05;
+			continue;
+		}
+		if (quiet_s > 0.2 && count < most)
+			ret_s[count++] = s;
+		quiet_s = 0;
+		before = sent_by(fix, host);
+	}
+	return count;
+}
+
+static const char *const training[] = { "ring hosts=node0001-node0008 iteration=2s wire=40%" };
+
+TEST(iterations_have_their_length_and_amount)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
+	struct fixture fix;
+	double at_s[64], mean_s;
+	size_t count;
+
+	fixture_init(&fix, &shape, training, 1, false);
+	count = begins(&fix, 0, 40, at_s, 64);
+	assert_in_range(count, 19, 20);
+	mean_s = (at_s[count - 1] - at_s[0]) / (double)(count - 1);
+	assert_true(mean_s > 1.96 && mean_s < 2.06);
+	/* 40 % of the time at 80 % of the link. */
+	assert_true((double)sent_by(&fix, 0) * TRAFFIC_PACKET_BITS / 40 >
+		    0.95 * 0.4 * 0.8 * (double)port_rate_bits_per_s(&fix.fabric->ports[fix.hosts.hcas[0].port]));
+	assert_true((double)sent_by(&fix, 0) * TRAFFIC_PACKET_BITS / 40 <
+		    1.02 * 0.4 * 0.8 * (double)port_rate_bits_per_s(&fix.fabric->ports[fix.hosts.hcas[0].port]));
+	fixture_done(&fix);
+}
+
+TEST(a_host_that_stops_stops_all_and_those_after_it_first)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
+	struct fixture fix;
+	uint64_t before[8], chunks[8];
+
+	fixture_init(&fix, &shape, training, 1, false);
+	traffic_advance(&fix.traffic, 20.3);
+	fix.hosts.hosts[3].frozen = true;
+	traffic_advance(&fix.traffic, 2.5);
+	for (size_t i = 0; i < 8; i++)
+		before[i] = sent_by(&fix, i);
+	traffic_advance(&fix.traffic, 30);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(sent_by(&fix, i), before[i]);
+	/* The stopped host sent nothing of its iteration; each host after it one chunk more than the one before. */
+	for (size_t i = 0; i < 8; i++)
+		chunks[i] = before[(3 + i) % 8];
+	for (size_t i = 1; i < 8; i++)
+		assert_true(chunks[i] > chunks[i - 1]);
+	fix.hosts.hosts[3].frozen = false;
+	traffic_advance(&fix.traffic, 4);
+	for (size_t i = 0; i < 8; i++)
+		assert_true(sent_by(&fix, i) > before[i] + 1000);
+	fixture_done(&fix);
+}
+
+TEST(a_host_that_computes_longer_makes_all_iterations_longer)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
+	struct fixture fix;
+	double at_s[64], mean_s;
+	size_t count;
+
+	fixture_init(&fix, &shape, training, 1, false);
+	fix.hosts.hosts[5].slower = 0.5;
+	count = begins(&fix, 5, 60, at_s, 64);
+	mean_s = (at_s[count - 1] - at_s[0]) / (double)(count - 1);
+	/* 1.2 s of computing become 1.8 s. */
+	assert_true(mean_s > 2.55 && mean_s < 2.67);
+	fixture_done(&fix);
+}
+
+TEST(checkpoints_start_and_length)
+{
+	static const char *const jobs[] = {
+		"ring hosts=node0001-node0008 iteration=1s wire=50% checkpoint=10s/4s",
+		"ring hosts=node0009-node0016 start=20s length=10s",
+	};
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
+	double at_s[64], longest_s = 0;
+	struct fixture fix;
+	uint64_t sent;
+	size_t count;
+
+	fixture_init(&fix, &shape, jobs, 2, false);
+	count = begins(&fix, 0, 19, at_s, 64);
+	for (size_t i = 1; i < count; i++)
+		longest_s = at_s[i] - at_s[i - 1] > longest_s ? at_s[i] - at_s[i - 1] : longest_s;
+	assert_true(longest_s > 4.8 && longest_s < 5.3);
+	assert_int_equal(sent_by(&fix, 8), 0);
+	traffic_advance(&fix.traffic, 12);
+	sent = sent_by(&fix, 8);
+	assert_true(sent > 1000);
+	traffic_advance(&fix.traffic, 5);
+	assert_int_equal(sent_by(&fix, 8), sent);
+	fixture_done(&fix);
+}
+
 TEST(invalid_jobs_are_reported)
 {
 	static const char *const wrong[] = {
@@ -346,6 +466,8 @@ TEST(invalid_jobs_are_reported)
 		"ring rate=1Gb/s rails=3-1", "ring rate=1Gb/s rails=x", "ring rate=1Gb/s hosts=absent",
 		"ring rate=1Gb/s hosts=node0001", "ring rate=1Gb/s rails=9", "ring rate=1Gb/s coupled=maybe",
 		"ring rate=1Gb/s colour=red", "ring rate=1Gb/s hosts=node0900-node0999",
+		"ring iteration=x", "ring iteration=0s", "ring wire=30", "ring wire=0%", "ring wire=120%",
+		"ring checkpoint=60s", "ring iteration=4s coupled=no", "ring start=-1s",
 		"ring stride=0", "ring stride=x", "ring hosts=node0001-node0004 stride=4",
 	};
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
