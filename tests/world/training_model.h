@@ -59,6 +59,7 @@ struct job_routes {
 	size_t other_count;
 	float most_own[TRAINING_RAILS_MAX]; /* own flows through one link */
 	uint8_t *crossing;        /* by host: rails on which it sends through uplinks */
+	bool alike;               /* @uses are those of rail 0, and the same on all others */
 };
 
 struct model_job {

@@ -44,10 +44,11 @@ void training_draw(uint64_t seed, const struct training_shape *shape, const uint
 	switch (ret->kind) {
 	case TRAINING_RING:
 	case TRAINING_SHARP:
-		ret->buckets = 1 + (unsigned)between(&draw, 0, TRAINING_BUCKETS_MAX);
 		ret->overlapped = with_chance(&draw, 0.6);
-		if (ret->overlapped)
+		if (ret->overlapped) {
+			ret->buckets = 1 + (unsigned)between(&draw, 0, TRAINING_BUCKETS_MAX);
 			ret->compute_s = period * (share > 0.45 ? 0.75 : 0.95);
+		}
 		if (ret->kind == TRAINING_SHARP)
 			ret->step_bytes /= 2;
 		break;

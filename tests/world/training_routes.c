@@ -2,6 +2,7 @@
 /* training_routes.c - which uplinks jobs share, and how fast their transfers are */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/world/training_model.h"
 
@@ -77,7 +78,8 @@ static bool find_uses(const struct training *world, struct model_job *job, bool 
 	routes->crossing = calloc(count, sizeof(*routes->crossing));
 	if (!routes->crossing)
 		return false;
-	for (unsigned rail = 0; rail < world->shape.rails; rail++) {
+	routes->alike = !skewed;
+	for (unsigned rail = 0; rail < (routes->alike ? 1 : world->shape.rails); rail++) {
 		if (job->is.kind == TRAINING_ALLTOALL && !all_to_all(world, job, &list, rail, skewed))
 			list.failed = true;
 		for (uint32_t i = 0; i < count; i++) {
@@ -85,7 +87,7 @@ static bool find_uses(const struct training *world, struct model_job *job, bool 
 			uint32_t to = job->hosts[(i + stride) % count];
 
 			if (job->is.kind == TRAINING_ALLTOALL || leaf != to / world->shape.hosts_per_leaf)
-				routes->crossing[i] |= (uint8_t)(1u << rail);
+				routes->crossing[i] |= (uint8_t)(routes->alike ? 0xff : 1u << rail);
 			/* With SHARP, leaf switches send one flow each. */
 			if (leaf != to / world->shape.hosts_per_leaf && job->is.kind != TRAINING_ALLTOALL)
 				add_path(world, &list, leaf, to, rail, skewed, 1);
@@ -106,6 +108,8 @@ static bool find_uses(const struct training *world, struct model_job *job, bool 
 	for (size_t i = 0; i < merged; i++)
 		routes->most_own[list.uses[i].rail] =
 			fmaxf(routes->most_own[list.uses[i].rail], list.uses[i].flows);
+	for (unsigned rail = 1; rail < world->shape.rails && routes->alike; rail++)
+		routes->most_own[rail] = routes->most_own[0];
 	routes->uses = list.uses;
 	routes->use_count = merged;
 	return true;
@@ -115,7 +119,39 @@ static int compare_shared(const void *a, const void *b)
 {
 	const struct shared_use *x = a, *y = b;
 
-	return (x->link > y->link) - (x->link < y->link);
+	return x->link != y->link ? (x->link > y->link) - (x->link < y->link) :
+	       (x->other_job > y->other_job) - (x->other_job < y->other_job);
+}
+
+/* Only links that others can fill together with this job. */
+static void prune(struct job_routes *routes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0, end; i < routes->shared_count; i = end) {
+		float sum = routes->shared[i].own;
+
+		for (end = i; end < routes->shared_count && routes->shared[end].link == routes->shared[i].link; end++)
+			sum += routes->shared[end].other;
+		/* Those before are alike in most jobs: a link with the same users. */
+		if (sum <= 1)
+			continue;
+		if (kept >= end - i) {
+			const struct shared_use *same = &routes->shared[kept - (end - i)];
+			size_t n = 0;
+
+			while (n < end - i && same[n].link == same->link && same[n].rail == routes->shared[i].rail &&
+			       same[n].other_job == routes->shared[i + n].other_job &&
+			       !(routes->shared[i + n].own > same[n].own) &&
+			       !(routes->shared[i + n].other > same[n].other))
+				n++;
+			if (n == end - i)
+				continue;
+		}
+		memmove(&routes->shared[kept], &routes->shared[i], (end - i) * sizeof(*routes->shared));
+		kept += end - i;
+	}
+	routes->shared_count = kept;
 }
 
 static bool find_shared(struct training *world, uint32_t number, bool skewed)
@@ -163,6 +199,7 @@ static bool find_shared(struct training *world, uint32_t number, bool skewed)
 	}
 	if (routes->shared_count)
 		qsort(routes->shared, routes->shared_count, sizeof(*routes->shared), compare_shared);
+	prune(routes);
 	return true;
 }
 
@@ -239,6 +276,10 @@ void model_rates(struct training *world, const struct model_job *job, double job
 			ret[use->rail] = (float)(1 / ((double)use->own + others));
 			*ret_limits |= (uint8_t)(1u << use->rail);
 		}
+	}
+	for (unsigned r = 1; r < world->shape.rails && routes->alike; r++) {
+		ret[r] = ret[0];
+		*ret_limits |= (uint8_t)((*ret_limits & 1) << r);
 	}
 	if (job->fault && job->fault->kind == TRAINING_SLOW_RAIL && job_s >= job->fault_s &&
 	    job->fault->factor < (double)ret[job->fault->rail]) {

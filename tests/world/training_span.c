@@ -53,8 +53,10 @@ double model_ready(const struct model_job *job, const struct span *span, unsigne
 	if (job->is.overlapped)
 		return span->begin_s +
 		       span->compute_s * noise * (forward + (1 - forward) * (bucket + 1) / span->buckets);
+	/* Layers backwards take twice as long as forwards. */
 	previous = bucket ? span->done_s[bucket - 1] : span->begin_s;
-	return previous + span->compute_s / span->buckets * noise;
+	forward = span->compute_s / (span->buckets / 2 + 2 * (span->buckets - span->buckets / 2));
+	return previous + forward * (bucket < span->buckets / 2 ? 1 : 2) * noise;
 }
 
 /* Traffic of any member from @first to @last; pauses in the training itself count. */
