@@ -351,7 +351,7 @@ void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *r
 	size_t known = 0;
 
 	*ret = (struct rhythm){ .kind = RHYTHM_UNKNOWN, .period_s = NAN, .spread_s = NAN, .wire_share = NAN,
-				.bytes_per_s = NAN, .shortest_s = NAN };
+				.bytes_per_s = NAN, .shortest_s = NAN, .period_bytes = NAN };
 	if (count > GRID_MOST) {
 		points += count - GRID_MOST;
 		count = GRID_MOST;
@@ -403,6 +403,7 @@ void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *r
 		ret->period_s = period * grid.step_us / 1e6;
 		ret->spread_s = spread * grid.step_us / 1e6;
 		ret->periods = (unsigned)((double)known / period);
+		ret->period_bytes = grid.mean * ret->period_s;
 		return;
 	}
 	/* Phases that last several windows make neighbours alike. */

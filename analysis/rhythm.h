@@ -40,6 +40,7 @@ struct rhythm {
 	double bytes_per_s;     /* mean over the series; NAN: not known */
 	double shortest_s;      /* shortest period that these sweeps resolve: twice their interval */
 	unsigned periods;       /* number of those in the series */
+	double period_bytes;    /* sent in a period; NAN: there is none */
 };
 
 /*

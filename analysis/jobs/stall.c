@@ -12,10 +12,14 @@
 enum { LEARN_SWEEPS = 30 };
 static const int64_t learn_us = 60000000;
 
-/* A pause that several others reach is regular; allowed beyond it: */
-enum { REGULAR_COUNT = 5 };
-static const double regular_ratio = 1.15, regular_windows = 1.6;
+/*
+ * A pause that several others reach nearly is regular. Readings prove each to within two windows less than it was, so
+ * that long a pause may be proven for the first time.
+ */
+enum { REGULAR_COUNT = 4 };
+static const double regular_near = 0.8, regular_ratio = 1.05, regular_windows = 1.6;
 /* Pauses seen only a few times vary more, such as checkpoints. */
+static const double least_s = 1.6;
 static const double rare_ratio = 1.5;
 /* No pause beyond the regular ones was seen yet: a first checkpoint or evaluation may take this long. */
 static const double unseen_s = 180, unseen_ratio = 10;
@@ -43,9 +47,10 @@ double pause_allowed(const struct job_watch *watch, bool uneven)
 
 	if (watch->busy_sweeps < LEARN_SWEEPS || watch->busy_us - watch->first_busy_us < learn_us)
 		return NAN;
-	if (pauses->kept >= REGULAR_COUNT)
-		regular = (double)pauses->longest[REGULAR_COUNT - 1].seconds;
-	allowed = regular_ratio * regular + fmax(regular_windows * window, 2);
+	for (unsigned i = 0; i + REGULAR_COUNT < pauses->kept && regular <= 0; i++)
+		if ((double)pauses->longest[i + REGULAR_COUNT].seconds >= regular_near * (double)pauses->longest[i].seconds)
+			regular = (double)pauses->longest[i].seconds;
+	allowed = regular_ratio * regular + fmax(regular_windows * window, least_s);
 	if (uneven)
 		return allowed;
 	longest = pauses->kept ? (double)pauses->longest[0].seconds : 0;

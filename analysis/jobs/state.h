@@ -10,13 +10,69 @@ enum {
 	JOB_LONGEST = 12,         /* pauses that are kept: the longest */
 };
 
+/*
+ * Iterations, each of which sends the same number of bytes. Where traffic pauses in each of them, an iteration begins
+ * with the first traffic after the pause, and is proven by its bytes; else it takes as long as those bytes do.
+ */
+struct job_iterations {
+	bool tracked;             /* a period is known */
+	bool by_gaps;
+	double bytes;             /* of an iteration */
+	double high;              /* rate of bursts, bytes per second */
+	double gap_s;             /* usual longest gap of an iteration */
+	/* Windows: the one before the last, the last, and the current one. */
+	struct rhythm_point windows[3];
+	unsigned window_count;
+	double total;             /* bytes until windows[1] begins */
+	double gap_now_s;         /* length of the gap before windows[1] */
+	bool anchored;
+	double anchor_bytes, anchor_s; /* an iteration began here */
+	unsigned differs;         /* times in a row that another number of bytes was learnt */
+	unsigned anchors;         /* number of iterations that began */
+	double gap_newest_s;      /* length of the gap that the current window is in */
+	bool flushed;             /* members ended their iteration in this gap */
+	int64_t flush_us;         /* members ended an iteration */
+	double last_sent;         /* by all of them in that */
+	double learnt;            /* number of them */
+};
+
+enum {
+	JOB_RECENT = 32,          /* iterations that are compared with those before */
+	JOB_BLOCK = 16,           /* iterations of a block */
+	JOB_BLOCKS = 128,         /* blocks that make the speed of before */
+	JOB_SPANS = 8,            /* numbers of iterations that are tested */
+};
+
+struct job_duration { double end_s; float seconds; };
+
+struct job_speed {
+	struct job_duration recent[JOB_RECENT]; /* a ring without those of before a break: the newest at count - 1 */
+	unsigned recent_count;
+	float block[JOB_BLOCK];   /* of the current block */
+	unsigned block_count;
+	struct job_block { double end_s; float median, deviation, covariance; } blocks[JOB_BLOCKS];
+	unsigned kept, oldest;
+	double usual_s, deviation_s; /* of an iteration before; 0: not learnt */
+	double covariance;        /* of two that follow each other */
+	double learnt_from;       /* number of iterations */
+	float largest[JOB_SPANS]; /* largest excess over usual_s that was no slowdown, as a share */
+	float pending[JOB_SPANS]; /* of the current excess */
+	unsigned fast;            /* iterations in a row at the usual speed */
+	double new_since_s;       /* since when it is slower */
+};
+
 struct job_member_state {
 	int64_t read_us;          /* CLOCK_BOOTTIME of the last reading; 0: none */
 	int64_t busy_us;          /* of the last one that shows traffic; 0: none */
 	float rate;               /* slow average of what it sends when the job is busy, bytes per second */
 	float wait_to, wait_own;  /* average over the current pause */
 	unsigned wait_count;
+	float wait_to_now, wait_to_usual; /* averages over about 15 and 1,000 sweeps */
 	bool down;
+	float sent, moment;       /* bytes of the current iteration, and their sum weighted by time */
+	float late, late_usual;   /* averages: seconds by which its traffic is later than that of the job */
+	float share_usual;        /* of the bytes of an iteration */
+	float last_sent;          /* bytes of the iteration before, or of the beginning of one that did not end */
 };
 
 struct job_pause { float seconds; int64_t end_us; };
@@ -46,6 +102,8 @@ struct job_watch {
 	bool was_suspended;       /* in the current pause */
 	int64_t quiet_us;         /* length of the current pause so far, as readings prove it */
 	struct job_pauses pauses;
+	struct job_iterations iterations;
+	struct job_speed speed;
 
 	struct rhythm_point series[JOB_POINTS]; /* scratch: the ring in order */
 	struct job_state state;
@@ -68,6 +126,23 @@ void stall_step(struct job_watch *watch, int64_t at_us);
  * Return: a minority of hosts stopped before the others, or is down.
  */
 bool suspects_of_stall(struct job_watch *watch);
+
+/* iterations_learn - what is known of iterations from @series, the last points in order, and their rhythm */
+void iterations_learn(struct job_watch *watch, size_t count);
+/* iterations_step - count iterations that end before the newest window; each is passed to speed_step() */
+void iterations_step(struct job_watch *watch, const struct rhythm_point *point);
+
+/*
+ * speed_step - an iteration that ended at @end_s and took @seconds; enters or leaves JOB_PHASE_SLOWER
+ * speed_break - iterations are not comparable across this moment
+ * speed_reset - another kind of iteration: forget the speed
+ */
+void speed_step(struct job_watch *watch, double end_s, double seconds);
+void speed_break(struct job_watch *watch);
+void speed_reset(struct job_watch *watch);
+
+/* suspects_of_slowdown - fill the suspects of a job that is slower, most suspected first, and rails_fell */
+void suspects_of_slowdown(struct job_watch *watch);
 
 /* watch_window - slowest window of readings: the interval, or longer if sweeps take longer. In seconds */
 double watch_window(const struct job_watch *watch);

@@ -8,6 +8,8 @@
 /* A host stopped before the others if its last traffic is older than that of the job by this many windows. */
 static const double earlier_windows = 1.5;
 static const double waits_share = 0.2;        /* a switch port waits if it is stalled for this share of the pause */
+static const double waits_more = 0.03;        /* in a slowdown: share of the time, more than before */
+static const double late_ratio = 2, late_least = 0.01; /* than members change on average; of the period */
 static const double minority = 1.0 / 3;       /* of the hosts stopped first, at most */
 
 static bool is_before(const struct job_suspect *a, const struct job_suspect *b)
@@ -77,4 +79,44 @@ bool suspects_of_stall(struct job_watch *watch)
 			suspect_add(state, suspect);
 	}
 	return (early || down) && (double)(early + down) <= minority * (double)watch->count;
+}
+
+void suspects_of_slowdown(struct job_watch *watch)
+{
+	struct job_state *state = &watch->state;
+	double spread = 0, rail_late[64] = { 0 }, rail_count[64] = { 0 }, mean = 0;
+
+	state->suspect_count = 0;
+	state->rails_fell = 0;
+	for (size_t i = 0; i < watch->count; i++) {
+		double change = (double)(watch->states[i].late - watch->states[i].late_usual);
+
+		spread += fabs(change);
+		rail_late[watch->members[i].rail % 64] += change;
+		rail_count[watch->members[i].rail % 64]++;
+	}
+	mean = watch->count ? spread / (double)watch->count : 0;
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct job_member_state *member = &watch->states[i];
+		struct job_suspect suspect = { .host = watch->members[i].host, .evidence = JOB_EVIDENCE_NONE };
+		double late = (double)(member->late - member->late_usual);
+
+		if (member->down) {
+			suspect.evidence = JOB_EVIDENCE_UNREADABLE;
+			suspect.stopped_us = member->busy_us;
+		} else if ((double)(member->wait_to_now - member->wait_to_usual) > waits_more) {
+			suspect.evidence = JOB_EVIDENCE_NOT_RECEIVING;
+			suspect.value = (double)member->wait_to_now;
+		} else if (late > late_ratio * mean && late > late_least * watch->speed.usual_s) {
+			suspect.evidence = JOB_EVIDENCE_LATE;
+			suspect.value = late;
+		} else {
+			continue;
+		}
+		if (!has_suspect(state, suspect))
+			suspect_add(state, suspect);
+	}
+	for (unsigned rail = 0; rail < 64; rail++)
+		if (rail_count[rail] > 0 && rail_late[rail] / rail_count[rail] > fmax(mean, late_least * watch->speed.usual_s))
+			state->rails_fell |= UINT64_C(1) << rail;
 }

@@ -101,10 +101,21 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 	sums->read++;
 	sums->at_us += (double)reading->at_us;
 	sums->elapsed_us += (double)reading->elapsed_us;
-	if (!isnan(reading->xmit_bytes))
+	if (!isnan(reading->xmit_bytes)) {
 		sums->rate += reading->xmit_bytes / seconds;
+		state->sent += (float)reading->xmit_bytes;
+		state->moment += (float)(reading->xmit_bytes * ((double)(reading->at_us - watch->iterations.flush_us) / 1e6 -
+								seconds / 2));
+	}
 	if (reading->at_us > sums->quiet_until_us)
 		sums->quiet_until_us = reading->at_us;
+
+	if (!isnan(reading->wait_to)) {
+		state->wait_to_now += ((float)reading->wait_to - state->wait_to_now) / 15;
+		if (watch->state.phase == JOB_PHASE_LEARNING || watch->state.phase == JOB_PHASE_RUNS)
+			state->wait_to_usual += ((float)reading->wait_to - state->wait_to_usual) /
+						fminf(1000, (float)watch->sweeps + 1);
+	}
 
 	most = fmax(reading->xmit_bytes, reading->rcv_bytes) / seconds;
 	if (most > quiet) {
@@ -154,6 +165,17 @@ static void pause_step(struct job_watch *watch, const struct sums *sums, bool su
 	watch->quiet_us = sums->quiet_until_us - watch->busy_us;
 }
 
+static void rhythm_learn(struct job_watch *watch)
+{
+	size_t count = points_in_order(watch, JOB_POINTS);
+
+	rhythm_of(watch->series, count, &watch->state.now);
+	if (watch->state.before.kind == RHYTHM_UNKNOWN)
+		watch->state.before = watch->state.now;
+	if (watch->state.phase != JOB_PHASE_SLOWER)
+		iterations_learn(watch, count);
+}
+
 const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, const struct job_reading *readings,
 				       size_t count, const bool *down, bool suspended)
 {
@@ -186,10 +208,10 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 
 	pause_step(watch, &sums, suspended);
 	stall_step(watch, at_us);
-	if (watch->sweeps % RHYTHM_SWEEPS == 0 || watch->sweeps == 2 * RHYTHM_SWEEPS + 8) {
-		rhythm_of(watch->series, points_in_order(watch, JOB_POINTS), &watch->state.now);
-		if (watch->state.before.kind == RHYTHM_UNKNOWN)
-			watch->state.before = watch->state.now;
+	if (watch->state.phase != JOB_PHASE_STALLED) {
+		if ((watch->sweeps + watch->members[0].node_guid) % RHYTHM_SWEEPS == 0)
+			rhythm_learn(watch);
+		iterations_step(watch, &point);
 	}
 	return &watch->state;
 }

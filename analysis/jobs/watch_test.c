@@ -26,6 +26,7 @@ struct job {
 	double hang_at;           /* the process of host @victim stops while it computes */
 	unsigned victim;
 	double ends_at;           /* of the job: traffic ends */
+	double slow_at, slow_until, slow; /* iterations that begin after that compute longer by this factor */
 
 	/* The current iteration. */
 	double begin, end;
@@ -34,6 +35,10 @@ struct job {
 	double part;              /* of the collective that the others send without the victim */
 	double stopped_at;        /* of the last traffic */
 	double longest_compute;
+	/* Of iterations without a checkpoint: before the slowdown, and since then. */
+	double sum, squares, slow_sum;
+	unsigned iterations, slow_iterations;
+	double known_at;          /* the mean of those since then is above those before by 3 % and 4 deviations */
 
 	double now;
 	struct job_watch *watch;
@@ -69,12 +74,34 @@ static void job_start(struct job *job)
 /* The next iteration computes from its begin until it sends, until its end. */
 static void next_iteration(struct job *job)
 {
+	double length, wire, compute, before = job->begin, mean, deviation;
+
+	if (before > 0 && job->slow_at > 0 && before > job->slow_at) {
+		job->slow_sum += job->end - before;
+		job->slow_iterations++;
+	} else if (before > 0) {
+		job->sum += job->end - before;
+		job->squares += (job->end - before) * (job->end - before);
+		job->iterations++;
+	}
+	if (job->slow_iterations >= 3 && !(job->known_at > 0)) {
+		mean = job->sum / job->iterations;
+		deviation = sqrt(fmax(0, job->squares / job->iterations - mean * mean));
+		if (job->slow_sum / job->slow_iterations > mean + 4 * deviation / sqrt(job->slow_iterations) &&
+		    job->slow_sum / job->slow_iterations > 1.03 * mean)
+			job->known_at = job->end;
+	}
 	job->begin = job->end;
 	if (job->checkpoint_every > 0 && job->begin >= job->next_checkpoint) {
 		job->begin += job->checkpoint * (0.9 + 0.2 * uniform(job));
 		job->next_checkpoint += job->checkpoint_every;
 	}
-	job->end = job->begin + job->period * (1 + job->jitter * normal(job));
+	length = job->period * (1 + job->jitter * normal(job));
+	compute = length - job->period * job->duty;
+	if (job->slow_at > 0 && job->begin > job->slow_at && !(job->slow_until > 0 && job->begin > job->slow_until))
+		compute *= job->slow;
+	wire = job->period * job->duty;
+	job->end = job->begin + compute + wire;
 	job->longest_compute = fmax(job->longest_compute, (job->end - job->begin) * (1 - job->duty));
 }
 
@@ -82,7 +109,7 @@ static void next_iteration(struct job *job)
 static void add_bytes(struct job *job, double from, double to, double *bytes)
 {
 	for (;;) {
-		double wire = (job->end - job->begin) * job->duty, start = job->end - wire;
+		double wire = job->end > 0 ? job->period * job->duty : 0, start = job->end - wire;
 		double until = job->hung ? start + wire * job->part : job->end;
 		double a = fmax(from, start), b = fmin(to, until);
 
@@ -205,6 +232,53 @@ TEST(a_job_that_ends_is_no_stall_at_once)
 		assert_int_equal(job.state->phase, JOB_PHASE_STALLED);
 		job_watch_destroy(job.watch);
 	}
+}
+
+TEST(a_slower_host_is_found_within_seconds)
+{
+	enum { CASES_MOST = 100 };
+	double delay[CASES_MOST];
+	unsigned cases = test_cases(60), sound = 0, kept = 0, back = 0;
+
+	for (unsigned i = 0; i < cases; i++) {
+		struct job job = random_job(4000 + i);
+		double found = NAN, since = 0;
+
+		job_start(&job);
+		job.slow_at = 600 + 300 * uniform(&job);
+		job.slow_until = job.slow_at + 1200;
+		job.slow = 1.1 + 0.4 * uniform(&job);
+		while (job.now < job.slow_until && isnan(found)) {
+			sweep(&job);
+			if (job.state->phase == JOB_PHASE_SLOWER) {
+				found = job.now;
+				since = (double)job.state->since_us / 1e6;
+			}
+			if (job.now < job.slow_at && job.state->phase != JOB_PHASE_LEARNING)
+				assert_int_equal(job.state->phase, JOB_PHASE_RUNS);
+		}
+		if (isnan(found)) {
+			if (job.known_at > 0)
+				printf("  not found: period %.1f s, duty %.2f, jitter %.3f, slower %.2f\n", job.period,
+				       job.duty, job.jitter, job.slow);
+			job_watch_destroy(job.watch);
+			continue;
+		}
+		sound += fabs(since - job.slow_at) < 3 * job.period + 2;
+		while (job.now < job.slow_until + 20 * job.period && job.state->phase == JOB_PHASE_SLOWER)
+			sweep(&job);
+		back += job.now > job.slow_until && job.state->phase == JOB_PHASE_RUNS;
+		delay[kept++] = found - job.known_at;
+		if (getenv("IBWIRE_TEST_VERBOSE"))
+			printf("  period %.1f s, duty %.2f, jitter %.3f, slower %.2f: %.1f s\n", job.period, job.duty,
+			       job.jitter, job.slow, delay[kept - 1]);
+		job_watch_destroy(job.watch);
+	}
+	qsort(delay, kept, sizeof(*delay), compare);
+	printf("  %u of %u slowdowns found: %.1f s (median), %.1f s (9 of 10), %.1f s (worst) after they could be known; "
+	       "%u with the right beginning, %u over when they were\n", kept, cases, delay[kept / 2],
+	       delay[kept * 9 / 10], delay[kept - 1], sound, back);
+	assert_true(kept * 20 >= cases * 19 && delay[kept / 2] <= 3);
 }
 
 TEST(names)

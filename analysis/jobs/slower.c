@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Iterations that take longer than before, and stay so. The last 3 to 32 of them are compared with the usual
+ * duration: few show a large slowdown at once, many a small one. A checkpoint makes one iteration long, so what is much
+ * longer than the others counts as little more than they do.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/jobs/state.h"
+
+static const unsigned spans[JOB_SPANS] = { 3, 4, 6, 8, 12, 16, 24, 32 };
+static const double slower_least = 0.03;   /* less is not reported */
+/*
+ * Standard deviations of the mean above which it is no chance: in ten days, 4,096 HCAs have 10 million iterations, each
+ * with eight tests that depend on each other.
+ */
+static const double deviations = 6;
+static const double cut_deviations = 3;
+static const double end_windows = 0.5;     /* the end of an iteration is known to about this */
+/* An excess that was no slowdown may come back a little larger. */
+static const double largest_ratio = 1.25;
+enum { USUAL_FEWEST = 12, FAST_MOST = 4 };
+static const double usual_for_s = 6 * 3600; /* after this, a slower speed is the usual one */
+
+static int float_compare(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median, and standard deviation from the quartiles. Sorts. */
+static double middle(float *values, unsigned count, double *ret_deviation)
+{
+	qsort(values, count, sizeof(*values), float_compare);
+	*ret_deviation = (double)(values[count * 3 / 4] - values[count / 4]) / 1.349;
+	return count % 2 ? (double)values[count / 2] : (double)(values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* The usual duration is the median of blocks of the last hours, or of the first iterations. */
+static void usual_learn(struct job_speed *speed, double now_s)
+{
+	float medians[JOB_BLOCKS], deviations_of[JOB_BLOCKS], values[JOB_RECENT];
+	unsigned count = 0;
+	double unused, covariance = 0;
+
+	for (unsigned i = 0; i < speed->kept; i++)
+		if (speed->blocks[i].end_s > now_s - usual_for_s) {
+			medians[count] = speed->blocks[i].median;
+			covariance += (double)speed->blocks[i].covariance;
+			deviations_of[count++] = speed->blocks[i].deviation;
+		}
+	if (count) {
+		speed->usual_s = middle(medians, count, &unused);
+		speed->deviation_s = middle(deviations_of, count, &unused);
+		speed->covariance = covariance / count;
+		speed->learnt_from = count * JOB_BLOCK;
+	} else if (speed->recent_count >= USUAL_FEWEST) {
+		for (unsigned i = 0; i < speed->recent_count; i++)
+			values[count++] = speed->recent[i].seconds;
+		speed->usual_s = middle(values, count, &speed->deviation_s);
+		speed->covariance = 0;
+		speed->learnt_from = count;
+	}
+}
+
+/* Product of the deviations of two durations that follow each other. */
+static float covariance_part(const struct job_speed *speed, unsigned i)
+{
+	float most = 4 * (float)speed->deviation_s, usual = (float)speed->usual_s;
+
+	return fmaxf(-most, fminf(most, speed->block[i] - usual)) * fmaxf(-most, fminf(most, speed->block[i + 1] - usual));
+}
+
+static void block_end(struct job_speed *speed, double end_s)
+{
+	struct job_block block = { .end_s = end_s };
+	double deviation;
+
+	for (unsigned i = 0; i + 1 < speed->block_count; i++)
+		block.covariance += covariance_part(speed, i) / (float)(speed->block_count - 1);
+	block.median = (float)middle(speed->block, speed->block_count, &deviation);
+	block.deviation = (float)deviation;
+	speed->block_count = 0;
+	if (speed->kept < JOB_BLOCKS) {
+		speed->blocks[speed->kept++] = block;
+	} else {
+		speed->blocks[speed->oldest] = block;
+		speed->oldest = (speed->oldest + 1) % JOB_BLOCKS;
+	}
+}
+
+/* Mean of the last @count durations; those much longer than most, of three than any, are cut. */
+static double mean_of_last(const struct job_speed *speed, unsigned count)
+{
+	float values[JOB_RECENT];
+	double sum = 0, most;
+
+	for (unsigned i = 0; i < count; i++)
+		values[i] = speed->recent[speed->recent_count - count + i].seconds;
+	qsort(values, count, sizeof(*values), float_compare);
+	most = (double)values[count == 3 ? 0 : (count - 1) / 2] + cut_deviations * speed->deviation_s;
+	for (unsigned i = 0; i < count; i++)
+		sum += fmin(most, (double)values[i]);
+	return sum / count;
+}
+
+/*
+ * Standard deviation of the mean of @count durations. The end of each has an error of its own, which the next one has
+ * with the other sign: it matters less for the sum of many.
+ */
+static double deviation_of_mean(const struct job_watch *watch, unsigned count)
+{
+	const struct job_speed *speed = &watch->speed;
+	double all = speed->deviation_s * speed->deviation_s, reading = fmin(fmax(0, -speed->covariance), 0.45 * all);
+
+	return sqrt((all - 2 * reading) / count + 2 * reading / count / count);
+}
+
+/* Since when: the sum of what each iteration took longer than half the slowdown is largest from there. */
+static double change_point(const struct job_speed *speed, double slower)
+{
+	double sum = 0, best = -INFINITY, since = 0;
+
+	for (unsigned i = speed->recent_count; i-- > 0;) {
+		double longest = speed->usual_s * (1 + 2 * slower);
+
+		sum += fmin(longest, (double)speed->recent[i].seconds) - speed->usual_s * (1 + slower / 2);
+		if (sum > best) {
+			best = sum;
+			since = speed->recent[i].end_s - (double)speed->recent[i].seconds;
+		}
+	}
+	return since;
+}
+
+static void enter(struct job_watch *watch, double excess, double now_s)
+{
+	struct job_speed *speed = &watch->speed;
+	struct job_state *state = &watch->state;
+
+	state->phase = JOB_PHASE_SLOWER;
+	state->since_us = (int64_t)(1e6 * change_point(speed, excess));
+	state->known_us = (int64_t)(1e6 * now_s);
+	state->slower = 1 + excess;
+	state->before = state->now;
+	state->before.period_s = speed->usual_s;
+	state->before.spread_s = speed->deviation_s;
+	speed->fast = 0;
+	speed->new_since_s = now_s;
+	speed->block_count = 0;
+}
+
+static void leave(struct job_watch *watch)
+{
+	struct job_state *state = &watch->state;
+
+	state->phase = JOB_PHASE_RUNS;
+	state->since_us = state->known_us = 0;
+	state->slower = 1;
+	state->suspect_count = 0;
+	state->rails_fell = 0;
+	watch->speed.recent_count = watch->speed.block_count = 0;
+}
+
+static void slower_step(struct job_watch *watch, double end_s)
+{
+	struct job_speed *speed = &watch->speed;
+	unsigned count = speed->recent_count < spans[2] ? speed->recent_count : spans[2];
+	double slower = watch->state.slower;
+
+	/* Half of the way back is back. */
+	if ((double)speed->recent[speed->recent_count - 1].seconds <= speed->usual_s * (1 + (slower - 1) / 2)) {
+		if (++speed->fast >= FAST_MOST) {
+			leave(watch);
+			return;
+		}
+	} else {
+		speed->fast = 0;
+	}
+	if (count >= spans[0])
+		watch->state.slower = mean_of_last(speed, count) / speed->usual_s;
+	if (end_s - speed->new_since_s > usual_for_s) {
+		speed_reset(watch);
+		return;
+	}
+	suspects_of_slowdown(watch);
+}
+
+void speed_step(struct job_watch *watch, double end_s, double seconds)
+{
+	struct job_speed *speed = &watch->speed;
+	double excess[JOB_SPANS] = { 0 };
+
+	if (speed->recent_count == JOB_RECENT) {
+		memmove(speed->recent, speed->recent + 1, (JOB_RECENT - 1) * sizeof(*speed->recent));
+		speed->recent_count--;
+	}
+	speed->recent[speed->recent_count++] = (struct job_duration){ end_s, (float)seconds };
+	if (watch->state.phase == JOB_PHASE_SLOWER) {
+		slower_step(watch, end_s);
+		return;
+	}
+	if (watch->state.phase != JOB_PHASE_RUNS || speed->usual_s <= 0) {
+		if (speed->recent_count >= USUAL_FEWEST)
+			usual_learn(speed, end_s);
+		return;
+	}
+
+	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count; i++) {
+		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(watch, spans[i]);
+
+		excess[i] = mean_of_last(speed, spans[i]) / speed->usual_s - 1;
+		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;
+		limit = fmax(fmax(limit, slower_least), largest_ratio * (double)speed->largest[i]);
+		if (excess[i] > limit) {
+			enter(watch, excess[i], end_s);
+			suspects_of_slowdown(watch);
+			return;
+		}
+	}
+	/* Only what is over can be said to have been none. */
+	if (excess[0] < slower_least / 2)
+		for (unsigned i = 0; i < JOB_SPANS; i++) {
+			speed->largest[i] = fmaxf(speed->largest[i], speed->pending[i]);
+			speed->pending[i] = 0;
+		}
+	else
+		for (unsigned i = 0; i < JOB_SPANS; i++)
+			speed->pending[i] = fmaxf(speed->pending[i], (float)excess[i]);
+	/* A block is learnt when the iterations after it are as fast. */
+	speed->block[speed->block_count++] = (float)seconds;
+	if (speed->block_count == JOB_BLOCK)
+		block_end(speed, end_s);
+	if (!speed->kept || !speed->block_count)
+		usual_learn(speed, end_s);
+}
+
+void speed_break(struct job_watch *watch)
+{
+	watch->speed.recent_count = watch->speed.block_count = 0;
+	memset(watch->speed.pending, 0, sizeof(watch->speed.pending));
+}
+
+void speed_reset(struct job_watch *watch)
+{
+	if (watch->state.phase == JOB_PHASE_SLOWER)
+		leave(watch);
+	memset(&watch->speed, 0, sizeof(watch->speed));
+}
