@@ -20,6 +20,7 @@
 
 struct error;
 struct fabric;
+struct job_state;
 struct pkeys;
 struct plan;
 struct routes;
@@ -215,6 +216,13 @@ int health_step(struct health *health, const struct health_input *input, health_
  */
 int health_job_samples(struct health *health, int64_t boot_us, const struct health_sample *samples, size_t count,
 		       struct error *err);
+
+/*
+ * health_job_state - the state of a running job after the last step
+ * @number:  of the job
+ * Return: borrowed until the next step; NULL: it is not watched.
+ */
+const struct job_state *health_job_state(const struct health *health, int64_t number);
 
 /*
  * health_wants_tables - switches whose tables must be read again before a cause is assigned

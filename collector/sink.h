@@ -16,6 +16,7 @@
 #include "analysis/event.h"
 #include "analysis/finding.h"
 #include "analysis/status.h"
+#include "analysis/job_minute.h"
 #include "base/clock.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
@@ -95,6 +96,9 @@ struct sweep {
 	const struct pkeys *pkeys;
 	const struct pkey_change *pkey_changes;
 	size_t pkey_change_count;
+	/* The rhythms of running jobs, in one sweep a minute; otherwise there are none. */
+	const struct job_minute *job_minutes;
+	size_t job_minute_count;
 };
 
 /* One port's last absolute reading. */

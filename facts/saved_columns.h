@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "export/result.h"
+#include "facts/job_rhythm.h"
 
 struct job;
 
@@ -13,10 +14,15 @@ struct job;
 struct job_facts {
 	const struct job *job;
 	int64_t duration_us, suspended_us; /* job_duration_us(), job_suspended_us() */
+	struct job_rhythm rhythm;          /* the row of job_rhythm_columns */
 };
 
-/* job_facts_of - the row of a job. @now: as of job_duration_us() */
-struct job_facts job_facts_of(const struct job *job, const struct job *now);
+/*
+ * job_facts_of - the row of a job
+ * @now:    as of job_duration_us()
+ * @at_us:  wall clock of the past time whose rhythm is shown; 0: now
+ */
+struct job_facts job_facts_of(const struct job *job, const struct job *now, int64_t at_us);
 
 /* job_set_end - set end_us, end_boot_us and end_boot_id to this moment, for job_duration_us() too. */
 void job_set_end(struct job *job);

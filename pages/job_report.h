@@ -20,6 +20,7 @@
 #include "analysis/finding.h"
 #include "analysis/measure.h"
 #include "analysis/series.h"
+#include "facts/job_rhythm.h"
 #include "storage/jobs.h"
 
 struct error;
@@ -174,6 +175,20 @@ struct job_line {
 	char *text;                /* one sentence with numbers, no full stop */
 };
 
+/* The rhythm in a part of the time of the job: medians of its minutes, and their worst phase. */
+struct job_rhythm_step {
+	int64_t from_us, until_us; /* wall clock */
+	size_t minutes;            /* number of those that are stored */
+	struct job_rhythm rhythm;
+};
+
+/* A stall or slowdown. */
+struct job_episode {
+	enum job_phase phase;
+	int64_t since_us, until_us; /* wall clock; until 0: it lasts */
+	double slower_percent;     /* of a slowdown, when it was last seen; NAN */
+};
+
 struct job_report {
 	struct job job;            /* copy, owned */
 	bool running;              /* it has not ended; it may be suspended */
@@ -214,6 +229,11 @@ struct job_report {
 	int64_t part_from_us[JOB_PARTS], part_until_us[JOB_PARTS]; /* wall clock */
 	int64_t peak_step_us;      /* length of the steps of peaks and series; 0: a sweep each */
 	struct job_map map;
+	struct job_rhythm rhythm;  /* newest; also stored after the samples of the job were removed */
+	struct job_rhythm rhythm_median; /* over its time */
+	struct job_rhythm_step *rhythm_few, *rhythm_steps; /* of long steps, and of short ones */
+	struct job_episode *episodes; /* by time */
+	size_t rhythm_few_count, rhythm_step_count, episode_count;
 	struct job_line *verdict;  /* at least one; the first is the verdict */
 	size_t verdict_count;
 

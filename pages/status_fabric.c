@@ -452,12 +452,17 @@ static int add_trend(struct status *status, struct page *page, struct error *err
 
 /* --- jobs and events --- */
 
-static const struct column_source job_sources[] = { { .columns = job_columns } };
+static const struct column_source job_sources[] = {
+	{ .columns = job_columns }, { .columns = job_rhythm_columns, .row = JOB_RHYTHM_ROW },
+};
 static const struct column_item job_items[] = {
 	{ .key = "id", .table = true }, { .key = "name", .table = true }, { .key = "hosts", .table = true },
 	{ .key = "begin", .table = true }, { .key = "duration_us", .table = true }, { .key = "ending", .table = true },
+	{ .key = "period_s", .row = JOB_RHYTHM_ROW, .table = true },
+	{ .key = "wire_percent", .row = JOB_RHYTHM_ROW, .table = true },
+	{ .key = "phase", .row = JOB_RHYTHM_ROW, .table = true },
 };
-static const struct column_list job_list = { job_sources, 1, job_items, sizeof(job_items) / sizeof(*job_items) };
+static const struct column_list job_list = { job_sources, 2, job_items, sizeof(job_items) / sizeof(*job_items) };
 
 static const struct column_source event_sources[] = { { .columns = event_columns } };
 static const struct column_item event_items[] = {
@@ -475,9 +480,10 @@ struct listing {
 static bool put_job(void *ctx, const struct job *job)
 {
 	struct listing *listing = ctx;
-	const struct job_facts facts = job_facts_of(job, &listing->now);
+	const struct job_facts facts = job_facts_of(job, &listing->now, listing->moment->at_us);
+	const void *const rows[] = { &facts, NULL, [JOB_RHYTHM_ROW] = &facts.rhythm };
 
-	result_fill(listing->result, &facts);
+	result_fill_rows(listing->result, rows);
 	return result_end_row(listing->result);
 }
 
@@ -485,7 +491,8 @@ static bool put_job(void *ctx, const struct job *job)
 static void put_jobs(struct result *result, const void *ctx)
 {
 	struct listing listing = *(const struct listing *)ctx;
-	const struct job_query query = { .until_us = listing.moment->at_us, .most = JOBS_MOST };
+	const struct job_query query = { .until_us = listing.moment->at_us, .most = JOBS_MOST,
+					 .at_us = listing.moment->at_us };
 	bool older = false;
 
 	listing.result = result;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/job_minute.h"
 #include "base/clock.h"
 
 struct error;
@@ -60,6 +61,7 @@ struct job {
 	int exit_status;              /* -1: unknown */
 	int64_t suspended_since_us;   /* wall clock; 0: it is not suspended */
 	int64_t suspended_us;         /* sum of its earlier suspensions */
+	struct job_minute minute;     /* the newest one that the collector stored; its job is 0 without one */
 };
 
 /* job_done - free the texts of a job that jobs_find() returned. */
@@ -89,6 +91,7 @@ const char *job_snapshot_name(int64_t number, bool end, char ret[JOB_SNAPSHOT_NA
 struct job_query {
 	int64_t since_us, until_us; /* wall clock; 0: no limit */
 	size_t most;                /* those that began last; 0: all */
+	int64_t at_us;              /* struct job, minute: the newest until then; 0: of all */
 };
 
 /*
@@ -108,6 +111,16 @@ int jobs_list(struct reader *reader, const struct job_query *query, bool *ret_ol
  * Return: 1; 0 if there is none; ERR_USAGE without @cluster if several clusters have this id; ERR_IO; ERR_NOMEM.
  */
 int jobs_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err);
+
+/*
+ * jobs_minutes - call @each for what was stored of the rhythm of a job, by time, until it returns false
+ * @number:             of the job
+ * @since_us, @until_us: wall clock
+ * Return: 0 or ERR_IO.
+ */
+typedef bool job_minute_fn(void *ctx, const struct job_minute *minute);
+int jobs_minutes(struct reader *reader, int64_t number, int64_t since_us, int64_t until_us, job_minute_fn *each,
+		 void *ctx, struct error *err);
 
 /* Which running jobs a new one closes. */
 struct job_rules {

@@ -258,28 +258,34 @@ static int remove_one(const struct command *command, struct job_options *options
 
 /* --- list --- */
 
-static const struct column_source job_source = { .columns = job_columns };
-static const struct column_list job_list = { .sources = &job_source, .source_count = 1 };
+static const struct column_source job_sources[] = {
+	{ .columns = job_columns }, { .columns = job_rhythm_columns, .row = JOB_RHYTHM_ROW },
+};
+static const struct column_list job_list = { .sources = job_sources, .source_count = 2 };
 
 struct listing {
 	struct result *result;
 	struct job now; /* its end: this moment */
+	int64_t at_us;  /* of --at; 0: without it */
 };
 
 static bool put_job(void *ctx, const struct job *job)
 {
 	struct listing *listing = ctx;
-	const struct job_facts facts = job_facts_of(job, &listing->now);
+	const struct job_facts facts = job_facts_of(job, &listing->now, listing->at_us);
 
-	result_fill(listing->result, &facts);
+	const void *const rows[] = { &facts, NULL, [JOB_RHYTHM_ROW] = &facts.rhythm };
+
+	result_fill_rows(listing->result, rows);
 	return result_end_row(listing->result);
 }
 
 static int list(const struct command *command, struct job_options *options, struct error *err)
 {
 	const struct options *common = &options->snapshot.common;
-	const struct job_query query = { .since_us = common->since_us, .until_us = common->until_us,
-					 .most = (size_t)options->limit };
+	const struct job_query query = { .since_us = common->since_us,
+					 .until_us = common->until_us ? common->until_us : common->at_us,
+					 .most = (size_t)options->limit, .at_us = common->at_us };
 	struct listing listing = { .result = NULL };
 	bool older = false;
 	struct columns shown;
@@ -292,6 +298,7 @@ static int list(const struct command *command, struct job_options *options, stru
 	code = options_open_reader(common, &moment, err);
 	if (code == 0) {
 		job_set_end(&listing.now);
+		listing.at_us = common->at_us;
 		listing.result = columns_begin(common, &shown);
 		code = jobs_list(moment.reader, &query, &older, put_job, &listing, err);
 		if (older)
@@ -330,6 +337,8 @@ static int check_options(const struct command *command, const struct job_options
 
 	if (strcmp(word, "list") != 0 && (common->since_us || common->until_us))
 		return options_usage_error(command, err, "--since and --until require list");
+	if (strcmp(word, "list") != 0 && common->at_us)
+		return options_usage_error(command, err, "--at requires list");
 	if (strcmp(word, "list") != 0 && options->snapshot.columns)
 		return options_usage_error(command, err, "--columns requires list");
 	if (!ends && options->keep_us)
@@ -394,7 +403,8 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 
 	if (argc > 1 && !strcmp(argv[1], "hook"))
 		return hook(command, argc, argv, err);
-	code = options_parse(command, COMMON_DEVICE | COMMON_SHOW | COMMON_WINDOW, specs, argc, argv, common, err);
+	code = options_parse(command, COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+			     common, err);
 	if (code)
 		return code < 0 ? code : 0;
 	options.snapshot.polling.timeout_ms = common->timeout_ms;

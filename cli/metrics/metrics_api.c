@@ -29,7 +29,7 @@ static const struct api_route {
 	{ "/api/report", "report", SELECTED },
 	{ "/api/topology/show", "topology show", "summary at=" },
 	{ "/api/topology/route", "topology route", "at= subject=" },
-	{ "/api/job/list", "job list", "columns= sort= since= until=" },
+	{ "/api/job/list", "job list", "at= columns= sort= since= until=" },
 	{ "/api/job/report", "job report", "cluster= subject=" },
 	{ "/api/snapshot/list", "snapshot list", "columns= sort=" },
 };

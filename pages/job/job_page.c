@@ -236,6 +236,13 @@ static void add_errors(const struct job_report *report, struct page_field *ret, 
 			       measure_mark(total->stall_percent));
 }
 
+static const char *rhythm_value(const struct job_report *report, struct page *page)
+{
+	char state[JOB_RHYTHM_SIZE];
+
+	return page_print(page, "%s", job_rhythm_state_text(&report->rhythm, state));
+}
+
 /* Facts that text and HTML have; without the notes, which HTML has at its end. */
 static size_t find_facts(const struct job_report *report, struct page_field *fields, struct page *page)
 {
@@ -273,6 +280,9 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 				 page_print(page, "%+.0f %%", round(100 * (late / early - 1)) + 0.0) : "unknown",
 			.note = parts_note(report, page),
 		};
+	if (report->rhythm.known)
+		fields[count++] = (struct page_field){ .name = "rhythm", .value = rhythm_value(report, page),
+						       .note = report->rhythm.text };
 	if (report->fabric && report->port_count)
 		add_routing(report, &fields[count++], page);
 	return count;
@@ -280,7 +290,7 @@ static size_t find_facts(const struct job_report *report, struct page_field *fie
 
 static void add_facts(const struct job_report *report, struct page *page)
 {
-	enum { FACTS_MOST = 10 };
+	enum { FACTS_MOST = 11 };
 	struct page_field *fields = page_alloc(page, FACTS_MOST, sizeof(*fields)), *more;
 	size_t lines = report->nccl ? report->nccl_verdict->count : 0, count = 0;
 	const char *labels = labels_value(&report->job, page);
@@ -593,6 +603,11 @@ static void add_cards(const struct job_report *report, struct page *page)
 	/* What the verdict is about comes first. */
 	bool uplinks_first = report->verdict[0].verdict == JOB_VERDICT_ROUTING;
 
+	if (report->rhythm_few_count) {
+		page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML });
+		job_add_rhythm(report, PAGE_HTML, page);
+		page_close(page);
+	}
 	if (report->rail_count)
 		add_rails_card(report, page);
 	if (uplinks_first)
@@ -611,6 +626,7 @@ static void add_tables(const struct job_report *report, bool all, struct page *p
 {
 	unsigned text = report->total.known ? PAGE_TEXT : 0, figures = all ? text : 0;
 
+	job_add_rhythm(report, PAGE_TEXT | PAGE_JSON, page);
 	job_add_rails(report, all, text | PAGE_JSON, page);
 	if (figures)
 		job_add_rates(report, figures, page);

@@ -239,6 +239,8 @@ int job_report_compute(struct reader *reader, const struct job *job, const struc
 		code = job_read_counters(&work, err);
 	if (code == 0 && report->fabric)
 		code = evaluate(&work, err);
+	if (code == 0)
+		code = job_read_rhythm(&work, err);
 	if (code == 0 && work.damage.count)
 		code = job_note(report, err, "%zu pack%s of samples %s unreadable and left out; see: ibwire db check",
 				work.damage.count, text_plural(work.damage.count),

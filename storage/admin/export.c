@@ -175,8 +175,8 @@ static void append_where(struct text *sql, const struct catalog_table *table)
 			     " (SELECT since FROM part) AND (SELECT until FROM part))", table->key);
 		break;
 	case RANGE_JOBS:
-		text_append(sql, " WHERE begin_us <= (SELECT until FROM part)"
-			    " AND coalesce(end_us >= (SELECT since FROM part), 1)");
+		text_appendf(sql, " WHERE %s IN (SELECT number FROM source.job WHERE begin_us <= (SELECT until FROM"
+			     " part) AND coalesce(end_us >= (SELECT since FROM part), 1))", table->key);
 		break;
 	case RANGE_FINDINGS:
 		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= " CATALOG_LAST

@@ -47,6 +47,7 @@ static const struct {
 	  "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
 	{ DATA_FINDINGS, "SELECT min(opened_us) FROM finding", "SELECT max(opened_us) FROM finding" },
 	{ DATA_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
+	{ DATA_RHYTHMS, "SELECT min(wall_us) FROM job_rhythm", "SELECT max(wall_us) FROM job_rhythm" },
 	{ DATA_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
 	{ DATA_CABLES, "SELECT min(wall_us) FROM import", "SELECT max(wall_us) FROM import" },

@@ -231,6 +231,7 @@ static const struct { const char *table, *rows; } unusable[] = {
 	{ "snapshot_node", "snapshot NOT IN (SELECT id FROM snapshot)" },
 	{ "snapshot_port", "snapshot NOT IN (SELECT id FROM snapshot)" },
 	{ "snapshot_firmware", "snapshot NOT IN (SELECT id FROM snapshot)" },
+	{ "job_rhythm", "job NOT IN (SELECT number FROM job)" },
 };
 
 /* A counter without a row in detail_value is 0: without its lost rows, a reading would be wrong. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/job_watch.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -50,6 +51,10 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		result = insert_code(db, "severity", i, event_severity_name((enum event_severity)i), err);
 	for (int i = 0; !result && i < JOB_ENDING_COUNT; i++)
 		result = insert_code(db, "job_ending", i, job_ending_name((enum job_ending)i), err);
+	for (int i = 0; !result && i < RHYTHM_KINDS; i++)
+		result = insert_code(db, "rhythm", i, rhythm_kind_name((enum rhythm_kind)i), err);
+	for (int i = 0; !result && i < JOB_PHASES; i++)
+		result = insert_code(db, "job_phase", i, job_phase_name((enum job_phase)i), err);
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		result = insert_code(db, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
 	for (int i = FIRMWARE_READ; !result && i <= FIRMWARE_IMPORTED; i++)
@@ -271,6 +276,7 @@ static const struct {
 	{ "finding", "closed_us", 0, SCHEMA_TIME_MOST_US },
 	{ "snapshot", "id", 1, INT64_MAX - 1 },
 	{ "job", "number", 1, INT64_MAX - 1 },
+	{ "job_rhythm", "wall_us", 0, SCHEMA_TIME_MOST_US },
 	{ "node", "id", 1, HISTORY_PORTS - 1 },
 	{ "port", "id", 1, HISTORY_PORTS - 1 },
 };

@@ -63,6 +63,9 @@ void tables_append_snapshot(struct text *sql);
 /* The tables of imports (tables_cable.c), which version 7 added. */
 extern const char tables_cable[];
 
+/* The table of rhythms of jobs (tables_rhythm.c), which version 7 added. */
+extern const char tables_rhythm[];
+
 /* Other tables that version 7 added (tables_node.c). */
 extern const char tables_firmware[], tables_wait_contradicted[], tables_pkey[];
 

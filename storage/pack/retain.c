@@ -49,9 +49,9 @@ struct run {
 };
 
 /*
- * Removed with the samples of a window: :id, :from its first sweep, :to the first after it. Each statement
- * removes so many rows that other writers wait for some milliseconds, and is repeated until it finds none. These
- * stay: the readings of its last sweep, which the next window adds to; the last readings of ports that a gap
+ * Removed with the samples of a window: :id, :from its first sweep, :to the first after it, :until its end. Each
+ * statement removes so many rows that other writers wait for some milliseconds, and is repeated until it finds none.
+ * These stay: the readings of its last sweep, which the next window adds to; the last readings of ports that a gap
  * covers; and the row of its last sweep, for the times of the sums.
  */
 #define RESTING \
@@ -117,6 +117,8 @@ static const struct removal sums_sql[] = {
 };
 
 static const struct removal hours_sql[] = {
+	{ "DELETE FROM job_rhythm WHERE (job, wall_us) IN (SELECT job, wall_us FROM job_rhythm WHERE wall_us < :until"
+	  " LIMIT 2048)", NULL },
 	{ "DELETE FROM hour_sum WHERE (hour, port) IN (SELECT hour, port FROM hour_sum WHERE hour = :id"
 	  " LIMIT 2048)", NULL },
 	{ "DELETE FROM hour_error WHERE (hour, port, counter) IN (SELECT hour, port, counter FROM hour_error"
@@ -129,7 +131,7 @@ static const struct removal hours_sql[] = {
 static int64_t remove_rows(struct compaction *compaction, const char *sql, const struct run *run, struct error *err)
 {
 	const struct { const char *name; int64_t value; } parameters[] = {
-		{ ":id", run->id }, { ":from", run->from_sweep }, { ":to", run->to_sweep },
+		{ ":id", run->id }, { ":from", run->from_sweep }, { ":to", run->to_sweep }, { ":until", run->to_us },
 	};
 	sqlite3_stmt *remove;
 	int result = db_prepare(compaction->db, sql, &remove, err);
@@ -294,11 +296,15 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 static int retain_jobs(struct compaction *compaction, const struct writer_retention *retention, int64_t now_us,
 		       struct error *err)
 {
-	static const struct removal jobs = {
+	/* The rhythms of a job go first: of long ones they are more than one transaction removes. */
+	static const struct removal jobs[] = { {
+		"DELETE FROM job_rhythm WHERE (job, wall_us) IN (SELECT job, wall_us FROM job_rhythm WHERE job IN "
+		JOBS " LIMIT 2048)", NULL,
+	}, {
 		"DELETE FROM job WHERE number IN " JOBS,
 		"UPDATE snapshot SET complete = 0 WHERE complete AND name IN (SELECT 'job-' || number || '-begin' FROM "
 		JOBS " UNION ALL SELECT 'job-' || number || '-end' FROM " JOBS ")",
-	};
+	} };
 	const struct run run = { .from_sweep = retention->jobs_us > 0 ? now_us - retention->jobs_us : 0,
 				 .to_sweep = WRITER_JOBS_MOST };
 	const int64_t limits[] = { run.from_sweep, run.to_sweep };
@@ -309,7 +315,7 @@ static int retain_jobs(struct compaction *compaction, const struct writer_retent
 
 	if (result < 0 || !found)
 		return result < 0 ? result : 0;
-	return remove_next(compaction, &jobs, 1, &run, err);
+	return remove_next(compaction, jobs, sizeof(jobs) / sizeof(*jobs), &run, err);
 }
 
 /* The part of the log that counts: a reader that blocks checkpoints must not cost all samples. */

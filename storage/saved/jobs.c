@@ -2,6 +2,7 @@
 #include "storage/jobs.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,23 @@
 
 #define SNAPSHOT_OF(end) \
 	"(SELECT s.id FROM snapshot s WHERE s.complete AND s.name = 'job-' || j.number || '-" end "')"
+/* Of a row of job_rhythm, as read_minute() reads them. */
+#define MINUTE_COLUMNS(r) \
+	r ".job, " r ".wall_us, " r ".kind, " r ".period_s, " r ".spread_s, " r ".periods, " r ".wire_share, " \
+	r ".bytes_per_s, " r ".shortest_s, " r ".phase, " r ".since_us, " r ".slower, " r ".before_s"
 /* As read_job() reads them. */
 #define JOB_COLUMNS \
 	"j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep, end_us," \
 	" end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status, suspended_since_us, suspended_us," \
-	" cluster, user, account, partition, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end") ", " JOB_DISPLAY_ID
-enum { FIRST_LABEL = 18 };
+	" cluster, user, account, partition, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end") ", " JOB_DISPLAY_ID \
+	", " MINUTE_COLUMNS("r")
+enum { FIRST_LABEL = 18, FIRST_OF_MINUTE = FIRST_LABEL + JOB_LABELS + 3 };
+
+/* Jobs with their newest row of job_rhythm until ?9, which is NULL if it is not bound: the newest of all. */
+#define JOB_FROM \
+	" FROM job j LEFT JOIN job_rhythm r ON r.job = j.number AND r.wall_us = (SELECT max(m.wall_us) FROM" \
+	" job_rhythm m WHERE m.job = j.number AND m.wall_us <= ifnull(?9, 9223372036854775807))"
+enum { MINUTE_UNTIL = 9 };
 
 #define NEWEST_SWEEP "(SELECT max(id) FROM sweep)"
 /* The sum of its suspensions, if it is resumed or ends at @time. */
@@ -91,6 +103,22 @@ static char *duplicate_text(sqlite3_stmt *row, int column)
 	return text;
 }
 
+/* The columns of MINUTE_COLUMNS from @at on. */
+static struct job_minute read_minute(sqlite3_stmt *row, int at)
+{
+	return (struct job_minute){
+		.job = sqlite3_column_int64(row, at), .wall_us = db_us(row, at + 1),
+		.rhythm = {
+			.kind = (enum rhythm_kind)db_choice(row, at + 2, RHYTHM_KINDS - 1),
+			.period_s = db_real(row, at + 3), .spread_s = db_real(row, at + 4),
+			.periods = (unsigned)db_choice(row, at + 5, INT_MAX), .wire_share = db_real(row, at + 6),
+			.bytes_per_s = db_real(row, at + 7), .shortest_s = db_real(row, at + 8),
+		},
+		.phase = (enum job_phase)db_choice(row, at + 9, JOB_PHASES - 1), .since_us = db_us(row, at + 10),
+		.slower = db_real(row, at + 11), .before_s = db_real(row, at + 12),
+	};
+}
+
 /* The columns of JOB_COLUMNS. @ret: for job_done(), on error too. */
 static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
 {
@@ -110,6 +138,7 @@ static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
 		.suspended_us = db_us(row, 17),
 		.begin_snapshot = sqlite3_column_int64(row, FIRST_LABEL + JOB_LABELS),
 		.end_snapshot = sqlite3_column_int64(row, FIRST_LABEL + JOB_LABELS + 1),
+		.minute = read_minute(row, FIRST_OF_MINUTE),
 	};
 	saved_copy_text(ret->id, sizeof(ret->id), row, 1);
 	saved_copy_text(ret->name, sizeof(ret->name), row, 2);
@@ -151,13 +180,14 @@ int jobs_list(struct reader *reader, const struct job_query *query, bool *ret_ol
 	if (ret_older && query->most)
 		result = has_older(reader->db, query, until_us, ret_older, err);
 	if (result == 0)
-		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j WHERE number IN (SELECT * FROM "
-		"(SELECT"
+		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS JOB_FROM " WHERE number IN (SELECT * FROM (SELECT"
 				    " number FROM job WHERE " IN_WINDOW " ORDER BY begin_us DESC LIMIT ?3) UNION SELECT"
 				    " number FROM job WHERE end_us IS NULL AND begin_us <= ?2) ORDER BY number", &rows,
 				    err);
-	if (result == 0)
+	if (result == 0) {
 		DB_BIND(rows, 1, query->since_us, until_us, query->most ? (int64_t)query->most : INT64_C(-1));
+		db_bind_nonzero(rows, MINUTE_UNTIL, (uint64_t)query->at_us);
+	}
 	while (result >= 0 && more && (result = db_step(rows, err)) > 0) {
 		struct job job;
 
@@ -224,7 +254,7 @@ int jobs_find(struct reader *reader, const char *cluster, const char *id, struct
 		return result;
 	result = find_number(reader->db, cluster, id, &number, err);
 	if (result > 0)
-		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS " FROM job j WHERE number = ?", &row, err);
+		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS JOB_FROM " WHERE number = ?1", &row, err);
 	if (row) {
 		DB_BIND(row, 1, number);
 		result = db_step(row, err);
@@ -239,6 +269,29 @@ int jobs_find(struct reader *reader, const char *cluster, const char *id, struct
 	else if (found)
 		*ret = job;
 	return result < 0 ? result : found;
+}
+
+int jobs_minutes(struct reader *reader, int64_t number, int64_t since_us, int64_t until_us, job_minute_fn *each,
+		 void *ctx, struct error *err)
+{
+	sqlite3_stmt *rows = NULL;
+	bool more = true;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = db_prepare(reader->db, "SELECT " MINUTE_COLUMNS("r") " FROM job_rhythm r WHERE job = ?1 AND"
+			    " wall_us BETWEEN ?2 AND ?3 ORDER BY wall_us", &rows, err);
+	if (result == 0)
+		DB_BIND(rows, 1, number, since_us, until_us);
+	while (result >= 0 && more && (result = db_step(rows, err)) > 0) {
+		const struct job_minute minute = read_minute(rows, 0);
+
+		more = each(ctx, &minute);
+	}
+	sqlite3_finalize(rows);
+	reader_end(reader);
+	return result < 0 ? result : 0;
 }
 
 /* --- writing --- */
@@ -259,7 +312,7 @@ static void free_running(struct running *running)
 static int load_running(struct saved_writer *writer, struct running *ret, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(writer->db, "SELECT " JOB_COLUMNS " FROM job j WHERE end_us IS NULL"
+	int result = db_prepare(writer->db, "SELECT " JOB_COLUMNS JOB_FROM " WHERE end_us IS NULL"
 				" ORDER BY number", &rows, err);
 
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
@@ -498,7 +551,7 @@ enum { IMPORT_JOBS = 64 };
 static int find_run(struct saved_writer *writer, const struct job *job, struct job *ret, struct error *err)
 {
 	sqlite3_stmt *find;
-	int result = db_prepare(writer->db, "SELECT " JOB_COLUMNS " FROM job j WHERE id = ?1 AND (cluster IS ?2 OR"
+	int result = db_prepare(writer->db, "SELECT " JOB_COLUMNS JOB_FROM " WHERE id = ?1 AND (cluster IS ?2 OR"
 				" cluster IS NULL) AND begin_us BETWEEN ?3 AND ?4 ORDER BY abs(begin_us - ?5), number"
 				" LIMIT 1", &find, err);
 
@@ -687,6 +740,7 @@ int jobs_remove(struct saved_writer *writer, int64_t number, struct error *err)
 	for (int end = 0; !result && end < 2; end++)
 		result = saved_remove_name(writer, job_snapshot_name(number, end, name), err);
 	if (!result)
-		result = db_execf(writer->db, err, "DELETE FROM job WHERE number = %lld", (long long)number);
+		result = db_execf(writer->db, err, "DELETE FROM job_rhythm WHERE job = %lld;"
+				  " DELETE FROM job WHERE number = %lld", (long long)number, (long long)number);
 	return saved_end_step(writer, result, err);
 }

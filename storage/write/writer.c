@@ -290,7 +290,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 {
 	static int (*const parts[])(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err) = {
 		writer_store_sweep, writer_store_samples, writer_store_details, writer_store_routes, writer_store_pkeys,
-		store_sweep_events, writer_store_findings,
+		store_sweep_events, writer_store_findings, writer_store_job_minutes,
 	};
 	struct writer_cache *cache = &writer->cache;
 	int64_t id = cache->sweep + 1, newest;

@@ -103,7 +103,7 @@ enum writer_statement {
 	WRITE_CONTRADICTED,
 	REMOVE_EVENTS, FIND_OTHER_COMMITS, FIND_FIRMWARE, FIND_JOBS, FIND_IMPORT,
 	FIND_CABLES, WRITE_SETTINGS, WRITE_EVENT, OPEN_FINDING,
-	CLOSE_FINDING, WRITE_FINDING_STATE,
+	CLOSE_FINDING, WRITE_FINDING_STATE, WRITE_JOB_MINUTE,
 	WRITER_STATEMENT_COUNT,
 };
 
@@ -239,6 +239,7 @@ int writer_store_details(struct writer *writer, const struct sweep *sweep, int64
 int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 int writer_store_pkeys(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 int writer_store_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+int writer_store_job_minutes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 
 /* writer_store_events - store events with sweep @id. */
 int writer_store_events(struct writer *writer, const struct event *events, size_t count, int64_t id,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* writer_rows.c - the writer's statements; rows of sweeps, boots, events and capabilities */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,11 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 				" last_seen_us, affected_hosts, state_sweep, peak, peak_us, text, evidence, subject,"
 				" cause, advice, hosts, ports)"
 				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	/* Another process may have removed the job. */
+	[WRITE_JOB_MINUTE] = "REPLACE INTO job_rhythm (job, wall_us, kind, periods, phase, since_us, period_s,"
+			     " spread_s, wire_share, bytes_per_s, shortest_s, slower, before_s) SELECT ?1, ?2, ?3, ?4,"
+			     " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 WHERE EXISTS (SELECT 1 FROM job"
+			     " WHERE number = ?1)",
 };
 
 int writer_prepare(struct writer *writer, struct error *err)
@@ -187,6 +194,45 @@ int writer_store_events(struct writer *writer, const struct event *events, size_
 		result = db_run(insert, err);
 		if (!result)
 			result = remove_replaced(writer, event, err);
+	}
+	return result;
+}
+
+/* What a row cannot have is unknown: it must not keep the sweep from being stored. */
+static void bind_real(sqlite3_stmt *insert, int at, double value, double most)
+{
+	if (value >= 0 && value <= most)
+		sqlite3_bind_double(insert, at, value);
+	else
+		sqlite3_bind_null(insert, at);
+}
+
+/* The same of a number that is not 0. */
+static double positive(double value)
+{
+	return value > 0 ? value : NAN;
+}
+
+int writer_store_job_minutes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_JOB_MINUTE];
+	int result = 0;
+
+	(void)id;
+	for (size_t i = 0; !result && i < sweep->job_minute_count; i++) {
+		const struct job_minute *minute = &sweep->job_minutes[i];
+		const struct rhythm *rhythm = &minute->rhythm;
+
+		DB_BIND(insert, 1, minute->job, minute->wall_us, rhythm->kind, rhythm->periods, minute->phase);
+		db_bind_nonzero(insert, 6, minute->since_us > 0 ? (uint64_t)minute->since_us : 0);
+		bind_real(insert, 7, positive(rhythm->period_s), DBL_MAX);
+		bind_real(insert, 8, rhythm->spread_s, DBL_MAX);
+		bind_real(insert, 9, rhythm->wire_share, 1);
+		bind_real(insert, 10, rhythm->bytes_per_s, DBL_MAX);
+		bind_real(insert, 11, rhythm->shortest_s, DBL_MAX);
+		bind_real(insert, 12, positive(minute->slower), DBL_MAX);
+		bind_real(insert, 13, positive(minute->before_s), DBL_MAX);
+		result = db_run(insert, err);
 	}
 	return result;
 }

@@ -91,12 +91,14 @@ void job_list_load(struct job_list *list, const struct live *live)
 {
 	int64_t now_us = clock_boottime_us(live->clock);
 	int64_t pause_us = RELOAD_SHARE * list->took_us > RELOAD_US ? RELOAD_SHARE * list->took_us : RELOAD_US;
-	struct job_list next = { .loaded_boot_us = now_us };
+	struct job_list next = { .loaded_boot_us = now_us, .at_us = live->at_us };
+	const struct job_query query = { .most = JOBS_MOST, .at_us = live->at_us };
 	struct error trouble = { 0 };
 
-	if (!live->reader || (list->loaded_boot_us && now_us - list->loaded_boot_us < pause_us))
+	if (!live->reader || (list->loaded_boot_us && list->at_us == live->at_us &&
+			      now_us - list->loaded_boot_us < pause_us))
 		return;
-	if (jobs_list(live->reader, &(struct job_query){ .most = JOBS_MOST }, NULL, add_row, &next, &trouble) < 0)
+	if (jobs_list(live->reader, &query, NULL, add_row, &next, &trouble) < 0)
 		snprintf(next.problem, sizeof(next.problem), "%s", trouble.text);
 	keep_known(&next, list->rows, list->count);
 	free_rows(list->rows, list->count);

@@ -24,6 +24,7 @@ struct job_list {
 	struct job_row *rows; /* oldest first */
 	size_t count, capacity;
 	int64_t loaded_boot_us; /* 0: never */
+	int64_t at_us;          /* wall clock of the shown past time, whose rhythms were read; 0: now */
 	int64_t took_us;        /* duration of that */
 	char problem[512];      /* database error, "" for none */
 };

@@ -265,10 +265,11 @@ static void fill_state(struct result *result, size_t at, const void *row)
 	}
 }
 
-enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, USER, ACCOUNT, PARTITION, CLUSTER, COLUMNS };
+enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, PERIOD, WIRE, PHASE, USER, ACCOUNT, PARTITION, CLUSTER,
+       COLUMNS };
 
-/* Structs of a row: a struct job_row, and a struct job_facts. */
-enum { JOB_ROW, FACTS };
+/* Structs of a row: a struct job_row, a struct job_facts, and its rhythm. */
+enum { JOB_ROW, FACTS, RHYTHM = JOB_RHYTHM_ROW };
 
 static const struct column columns[COLUMNS] = {
 	[ID] = { .key = "id", .row = FACTS }, [NAME] = { .key = "name", .row = FACTS, .priority = 1 },
@@ -280,6 +281,9 @@ static const struct column columns[COLUMNS] = {
 	[STATE] = { .title = "STATE", .fill = fill_state, .flags = COLUMN_FLEXIBLE,
 		    .help = "running, suspended, exit status; replaced: it never ended, and was closed when a job "
 			    "began on its hosts; expired: closed by its age" },
+	[PERIOD] = { .key = "period_s", .row = RHYTHM, .priority = 1 },
+	[WIRE] = { .key = "wire_percent", .row = RHYTHM, .priority = 2 },
+	[PHASE] = { .key = "phase", .row = RHYTHM, .priority = 1 },
 	[USER] = { .key = "user", .row = FACTS, .priority = 4 },
 	[ACCOUNT] = { .key = "account", .row = FACTS, .priority = 6 },
 	[PARTITION] = { .key = "partition", .row = FACTS, .priority = 5 },
@@ -297,9 +301,11 @@ static void read_row(const struct table *table, size_t index, const void *ret[TA
 
 	const struct job *job = &table->app->jobs->rows[index].job;
 
-	state->facts = job_facts_of(job, &(struct job){ .end_us = table->app->now_us });
+	state->facts = job_facts_of(job, &(struct job){ .end_us = table->app->now_us },
+				    table->app->jobs->at_us);
 	ret[JOB_ROW] = &table->app->jobs->rows[index];
 	ret[FACTS] = &state->facts;
+	ret[RHYTHM] = &state->facts.rhythm;
 }
 
 static struct table_id identity(const struct table *table, size_t index)
@@ -317,14 +323,15 @@ static enum role role(const struct table *table, size_t index, size_t column, en
 	return column == ID ? ROLE_STRONG : column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
 }
 
-/* What no job has of the batch system has no column. */
+/* What no job has, of the batch system or of a rhythm, has no column. */
 static int widest(const struct table *table, size_t column)
 {
 	const struct job_list *jobs = table->app->jobs;
-	bool found = column < USER;
+	bool of_rhythm = column >= PERIOD && column <= PHASE, found = column < PERIOD;
 
 	for (size_t i = 0; !found && i < jobs->count; i++)
-		found = *jobs->rows[i].job.labels[table->columns[column].which];
+		found = of_rhythm ? jobs->rows[i].job.minute.job :
+				    *jobs->rows[i].job.labels[table->columns[column].which];
 	return found ? table->widest[column] : 0;
 }
 
@@ -347,7 +354,7 @@ static const struct table_view table = {
 	.none = "no jobs: ibwire run -- COMMAND, or ibwire job begin ID",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.sources = { [FACTS] = job_columns },
+	.sources = { [FACTS] = job_columns, [RHYTHM] = job_rhythm_columns },
 	.fixed = 1 << ID,
 	.descending = 1 << BEGAN,
 	.sort = BEGAN,
