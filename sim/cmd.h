@@ -31,7 +31,12 @@ int cmd_exec(int argc, char **argv, struct error *err);
 int cmd_break(int argc, char **argv, struct error *err);
 int cmd_repair(int argc, char **argv, struct error *err);
 int cmd_play(int argc, char **argv, struct error *err);
+int cmd_story(int argc, char **argv, struct error *err);
 void cmd_break_help(void);
+void cmd_story_help(void);
+
+/* cmd_add_own_directory - put the directory of ibwire-sim first in PATH: an ibwire that is not installed is found there */
+void cmd_add_own_directory(void);
 
 /*
  * cmd_join - set the environment of the running simulation, as for the command of ibwire-sim run

@@ -114,8 +114,7 @@ int cmd_join(struct error *err)
 	return code;
 }
 
-/* Put the directory of ibwire-sim first in PATH: an ibwire that is not installed is found there. */
-static void add_own_directory(void)
+void cmd_add_own_directory(void)
 {
 	const char *old = getenv("PATH");
 	char own[PATH_MAX], *slash;
@@ -165,7 +164,7 @@ int cmd_exec(int argc, char **argv, struct error *err)
 	const char *name = getenv("IBSIM_SOCKNAME"), *shell = getenv(IN_SHELL);
 	char *const *command = argv + 1 + (argc > 1 && !strcmp(argv[1], "--"));
 
-	add_own_directory();
+	cmd_add_own_directory();
 	if (!*command && shell && *shell)
 		return err_set(err, ERR_USAGE, "this shell is in the simulation %s already: exit leaves it", shell);
 	if (!*command)

@@ -14,6 +14,8 @@ static const struct command commands[] = {
 	{ "mend", "FILE", "convert an ibnetdiscover output into a net file that ibsim loads", .run = cmd_mend },
 	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND",
 	  "run a command within a simulated fabric", .run = cmd_run },
+	{ "story", "hang|neighbor|straggler", "show what ibwire prints of a job that stops or becomes slower",
+	  .help = cmd_story_help, .run = cmd_story },
 	{ "break", "[FAULT [TARGET] [KEY=VALUE]...]", "break something, or list what is broken", true, cmd_break_help,
 	  cmd_break },
 	{ "repair", "[FAULT [TARGET]]", "repair everything, or some of it", true, .run = cmd_repair },
