@@ -42,6 +42,7 @@ struct fault_case {
 	unsigned later_place;      /* the same ten seconds later */
 	enum job_evidence evidence; /* of the first suspect */
 	bool rail_named;           /* rails_fell is the rail of the fault */
+	struct rhythm rhythm;      /* before the fault */
 };
 
 static int64_t us(double s)
@@ -163,6 +164,7 @@ static void watch_sweep(struct fault_case *c, struct job_watch *watch, struct tr
 	if (sweep->at_us <= c->fault.at_us) {
 		c->false_stalls += stalled && *previous != JOB_PHASE_STALLED;
 		c->false_slowdowns += slower && *previous != JOB_PHASE_SLOWER;
+		c->rhythm = state->now;
 	} else if (c->stop ? stalled : slower) {
 		if (isnan(c->found_s)) {
 			c->found_s = now;
@@ -215,6 +217,56 @@ struct tally {
 	unsigned false_stalls, false_slowdowns, unknown_found;
 	double delays[1000];
 };
+
+/* Iterations of a job that vary by more than that have no period, but a mean. */
+static const double UNEVEN = 0.05;
+
+/* Rhythms of jobs of a kind, of whose iterations at least four sweeps fall into one; the last: uneven ones. */
+struct rhythm_tally { unsigned count, right, part, multiple, wrong, kinds[RHYTHM_KINDS]; };
+
+static bool within(double value, double of, double share)
+{
+	return fabs(value - of) <= share * of;
+}
+
+static void rhythm_add(struct rhythm_tally *tally, const struct fault_case *c, double interval_s)
+{
+	double period = c->truth.period_s, found = c->rhythm.period_s;
+	bool part = false, multiple = false;
+
+	if (period < 4 * interval_s)
+		return;
+	tally->count++;
+	if (c->rhythm.kind != RHYTHM_PERIODIC) {
+		tally->kinds[c->rhythm.kind]++;
+		return;
+	}
+	for (unsigned n = 2; n <= 16; n++) {
+		part = part || within(found, period / n, 0.02);
+		multiple = multiple || within(found, period * n, 0.02);
+	}
+	if (within(found, period, 0.02))
+		tally->right++;
+	else if (part)
+		tally->part++;
+	else if (multiple)
+		tally->multiple++;
+	else
+		tally->wrong++;
+	if (!within(found, period, 0.02) && getenv("IBWIRE_STALLS_PRINT"))
+		print_message("    rhythm of %s: %.3f instead of %.3f, spread %.3f\n", KIND_NAMES[c->job.kind], found, period,
+			      c->truth.spread_s);
+}
+
+static void rhythm_print(const char *name, const struct rhythm_tally *tally)
+{
+	print_message("# note: %-14s %5u %6u %6u %8u %6u  ", name, tally->count, tally->right, tally->part, tally->multiple,
+		      tally->wrong);
+	for (enum rhythm_kind kind = 0; kind < RHYTHM_KINDS; kind++)
+		if (tally->kinds[kind])
+			print_message(" %s %u", rhythm_kind_name(kind), tally->kinds[kind]);
+	print_message("\n");
+}
 
 static void tally_add(struct tally *tally, const struct fault_case *c)
 {
@@ -279,13 +331,17 @@ static void case_print(const struct fault_case *c, uint64_t number)
 static void measure(unsigned count, double interval_s)
 {
 	struct tally *tallies = calloc(TRAINING_FAULT_KINDS + 2, sizeof(*tallies));
+	struct rhythm_tally rhythms[TRAINING_KINDS + 1] = { 0 };
 
 	assert_non_null(tallies);
 	for (unsigned n = 0; n < count; n++) {
 		struct fault_case c;
+		bool uneven;
 
 		case_run(&c, n, interval_s);
 		case_print(&c, n);
+		uneven = c.truth.spread_s > UNEVEN * c.truth.period_s;
+		rhythm_add(&rhythms[uneven ? TRAINING_KINDS : c.job.kind], &c, interval_s);
 		tally_add(&tallies[c.fault.kind], &c);
 		tally_add(&tallies[TRAINING_FAULT_KINDS + !c.stop], &c);
 	}
@@ -298,6 +354,11 @@ static void measure(unsigned count, double interval_s)
 		tally_print(FAULT_NAMES[kind], &tallies[kind]);
 	tally_print("all stops", &tallies[TRAINING_FAULT_KINDS]);
 	tally_print("all slowdowns", &tallies[TRAINING_FAULT_KINDS + 1]);
+	print_message("# note: %-14s %5s %6s %6s %8s %6s   if at least four sweeps fall into an iteration\n", "rhythm",
+		      "cases", "+-2 %", "part", "multiple", "wrong");
+	for (unsigned kind = 0; kind < TRAINING_KINDS; kind++)
+		rhythm_print(KIND_NAMES[kind], &rhythms[kind]);
+	rhythm_print("uneven ones", &rhythms[TRAINING_KINDS]);
 	free(tallies);
 }
 

@@ -222,10 +222,16 @@ static double sent_collective(const struct training *world, const struct model_j
 			early = bytes * (job->is.host_count - 2) / (job->is.host_count - 1);
 			if (i == span->late)
 				return sum + bytes * passed(now, from, length);
-			return sum + early * passed(now, ready, length) + (bytes - early) * passed(now, from, length);
+			return sum + early * passed(stopped && member ? now : at, ready, length) +
+			       (bytes - early) * passed(now, from, length);
 		}
 		ahead = received && job->is.kind == TRAINING_SHARP ? 0 :
 			pipeline ? (double)span->hosts[i].ahead : model_ahead(job, span, i, bytes);
+		if (stopped && !isinf(from) && at >= span->stop_s) {
+			/* What was on its way between those behind the one that stopped. */
+			early = bytes * passed(now, from, length);
+			return sum + early + (member ? 0 : fmin(ahead, bytes - early));
+		}
 		if (!(from > ready + 1e-6))
 			ahead = 0;
 		return sum + (at >= ready ? ahead : 0) + (bytes - ahead) * passed(now, from, length);

@@ -149,6 +149,8 @@ static void collectives(struct training *world, struct model_job *job, struct sp
 		if (rails && span->done_s[k] > job->fault_s) {
 			double last = fmax(job->fault_s, ready);
 
+			if (job->is.kind == TRAINING_ALLTOALL)
+				last = fmax(last, ready + duration(world, job, bytes, 1));
 			/* Other rails complete what they began. */
 			if (!process)
 				for (unsigned r = 0; r < world->shape.rails; r++)
@@ -247,6 +249,7 @@ static void pipeline(struct training *world, struct model_job *job, struct span 
 		if (own && done > job->fault_s && !isinf(ready)) {
 			/* The all-reduce of the stage stands still. */
 			stopped = true;
+			late = job->fault_index;
 			last = fmax(last, job->fault_s);
 		} else if (!isinf(done)) {
 			last = fmax(last, done);
