@@ -311,6 +311,33 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"finding.",
 		.advice = "`ibwire ports --pkeys` lists the P_Keys, `ibwire topology partitions` the members; correct "
 			"the partitions of the subnet manager" },
+	[FINDING_JOB_STALLED] = { .name = "job-stalled",
+		.thresholds = THRESHOLDS("job_hosts", "job_hosts"),
+		.means = "all hosts of a running job have stopped communicating, for longer than its rhythm "
+			"allows",
+		.limits = "a job of 2 hosts or more: warning, of 16 or more critical; after a pause that is "
+			"longer than those that the job made before",
+		.reason = "The hosts of a training job wait for each other in each iteration, so one process "
+			"that stops stops all of them. How long a job pauses by itself, for loading, "
+			"checkpoints or evaluation, is learnt from its own traffic; a job that has not "
+			"communicated for long enough to be learnt is not reported, nor one that is suspended "
+			"or has ended. A stalled job occupies all of its hosts until somebody ends it, so from "
+			"16 hosts on it is critical.",
+		.advice = "look at the processes of the host that is named first: `py-spy dump --pid PID` "
+			"shows where a rank waits, the flight recorder of the collective library which "
+			"collective it did not enter, the kernel log errors of a GPU or HCA" },
+	[FINDING_JOB_SLOWER] = { .name = "job-slower",
+		.means = "the iterations of a running job take longer than before, or its rate is lower, and "
+			"it stays so",
+		.limits = "slower than the job's own spread explains, for several iterations: warning",
+		.reason = "A job is compared with itself: most iterations of a training job take the same "
+			"time. The cause is what changed at that time, in the order findings on its links, "
+			"routes, another job on its uplinks, a host that receives too slowly, a rail, firmware "
+			"or topology. If nothing of that changed, the hosts compute more slowly, or the job "
+			"does other work.",
+		.advice = "nothing on the fabric changed: look at the host that is named, or at all of them: "
+			"clocks and temperature of the GPUs (nvidia-smi -q -d PERFORMANCE), other processes, "
+			"storage that is read from" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)
@@ -332,6 +359,26 @@ const char *finding_advice(enum finding_kind kind, enum finding_severity severit
 		{ FINDING_TRAFFIC_FELL, FINDING_CAUSE_JOB,
 		  "see whether the job waits, writes a checkpoint or has failed (`ibwire job report`), or which other "
 		  "finding began at this time" },
+		{ FINDING_JOB_STALLED, FINDING_CAUSE_STALL_UNKNOWN,
+		  "no host stopped before the others: look at the processes of several hosts (`py-spy dump --pid "
+		  "PID`), at the output of the job, and at the storage and the services that all of them use" },
+		{ FINDING_JOB_STALLED, FINDING_CAUSE_STALL_LINK,
+		  "see which link failed at that time (`ibwire events`), and what the processes of its host wait for "
+		  "(`py-spy dump --pid PID`)" },
+		{ FINDING_JOB_SLOWER, FINDING_CAUSE_SLOWER_LINK,
+		  "see the finding that is named, and repair its link" },
+		{ FINDING_JOB_SLOWER, FINDING_CAUSE_SLOWER_ROUTES,
+		  "see how the routes load the uplinks (`ibwire balance`), and reroute with the subnet manager" },
+		{ FINDING_JOB_SLOWER, FINDING_CAUSE_SLOWER_SHARED,
+		  "place the jobs on leaves of their own, or let one of them end first; `ibwire job report` shows "
+		  "both" },
+		{ FINDING_JOB_SLOWER, FINDING_CAUSE_SLOWER_WAITS,
+		  "check on this host the PCIe width and speed of its HCA, its memory, and other processes" },
+		{ FINDING_JOB_SLOWER, FINDING_CAUSE_SLOWER_RAIL,
+		  "check the HCAs of this rail: PCIe width and speed, errors of their links, and the HCA list of the "
+		  "job (NCCL_IB_HCA)" },
+		{ FINDING_JOB_SLOWER, FINDING_CAUSE_SLOWER_FABRIC,
+		  "see what was changed at that time (`ibwire events`), and undo it if it was not meant to" },
 		{ FINDING_NODE_SILENT, "hca", "check whether the host hangs: power, console, load" },
 		{ FINDING_NODE_SILENT, "host", "check whether the host hangs: power, console, load" },
 		{ FINDING_NODE_SILENT, "switch", "check the management of this switch: firmware, console" },
@@ -370,12 +417,12 @@ const char *event_severity_name(enum event_severity severity)
 	return severity <= EVENT_CRITICAL ? severities[severity] : "unknown";
 }
 
-static int64_t number_of(const struct finding *finding, const char *key)
+double finding_number_of(const struct finding *finding, const char *key, double otherwise)
 {
 	for (unsigned i = 0; i < finding->number_count; i++)
-		if (!strcmp(finding->numbers[i].key, key))
-			return (int64_t)finding->numbers[i].value;
-	return 0;
+		if (finding->numbers[i].key && !strcmp(finding->numbers[i].key, key))
+			return finding->numbers[i].value;
+	return otherwise;
 }
 
 bool finding_is_of_window(enum finding_kind kind)
@@ -425,6 +472,7 @@ static const struct { const char *key, *unit; } magnitudes[] = {
 	{ "constraint_errors_per_5min", " in 5 min" }, { "fec_uncorrected_blocks_per_10min", " blocks in 10 min" },
 	{ "discards_per_minute", " per minute" }, { "discards_per_5min", " in 5 min" },
 	{ "nodes_silent", " nodes" }, { "hosts_gone", " hosts" }, { "lids", " LIDs" }, { "temperature_c", " C" },
+	{ "slower_percent", " %" },
 };
 
 static const char *unit_of(const struct finding_number *number)
@@ -468,8 +516,8 @@ bool finding_format_peak(const struct finding *finding, double peak, char ret[48
 
 bool finding_window(const struct finding *finding, int64_t *ret_from_us, int64_t *ret_until_us)
 {
-	*ret_from_us = number_of(finding, FINDING_WINDOW_FROM);
-	*ret_until_us = number_of(finding, FINDING_WINDOW_UNTIL);
+	*ret_from_us = (int64_t)finding_number_of(finding, FINDING_WINDOW_FROM, 0);
+	*ret_until_us = (int64_t)finding_number_of(finding, FINDING_WINDOW_UNTIL, 0);
 	return *ret_until_us != 0;
 }
 
@@ -478,7 +526,7 @@ static const char *threshold_unit(const char *key)
 {
 	static const struct { const char *key, *unit; } others[] = {
 		{ "coverage_percent", " %" }, { "difference_percent", " %" }, { "downs_24h", " in 24 h" },
-		{ "downs_1h", " in 1 h" }, { "effective_ber", " BER" },
+		{ "downs_1h", " in 1 h" }, { "effective_ber", " BER" }, { "job_hosts", " hosts" },
 	};
 	const struct finding_number number = { .key = key + (*key == '_') };
 	const char *unit = unit_of(&number);

@@ -26,7 +26,7 @@ enum finding_kind {
 	FINDING_LOCKED, FINDING_COUNTER_SATURATED, FINDING_COUNTERS_CLEARED, FINDING_LOG_GROWING,
 	FINDING_STORE_STALLED, FINDING_LINK_ERRORS, FINDING_CONSTRAINT_ERRORS, FINDING_LINK_NOT_ACTIVE,
 	FINDING_TRAFFIC_FELL, FINDING_NODES_LEFT_OUT, FINDING_PLAN_DIFFERS,
-	FINDING_FIRMWARE_MIXED, FINDING_CABLE_HOT, FINDING_PARTITION,
+	FINDING_FIRMWARE_MIXED, FINDING_CABLE_HOT, FINDING_PARTITION, FINDING_JOB_STALLED, FINDING_JOB_SLOWER,
 	FINDING_KIND_COUNT,
 };
 
@@ -122,8 +122,20 @@ bool finding_end(const struct finding *finding, const struct fabric *fabric, uns
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind);
 const char *finding_kind_name(enum finding_kind kind);
 #define FINDING_CAUSE_JOB "job" /* of traffic that fell: that of a running job */
-/* finding_advice - what to do about a finding; static storage. @cause: or NULL */
 #define FINDING_CAUSE_ENABLED "enabled" /* of a slow link: limited by configuration */
+/* Of a job that stalls: a host is suspected, a link had an event, or neither. */
+#define FINDING_CAUSE_STALL_HOST "host"
+#define FINDING_CAUSE_STALL_LINK "link"
+#define FINDING_CAUSE_STALL_UNKNOWN "hosts"
+/* Of a job that became slower: what changed at that time. */
+#define FINDING_CAUSE_SLOWER_LINK "link"
+#define FINDING_CAUSE_SLOWER_ROUTES "routes"
+#define FINDING_CAUSE_SLOWER_SHARED "shared-uplinks"
+#define FINDING_CAUSE_SLOWER_WAITS "host-waits"
+#define FINDING_CAUSE_SLOWER_RAIL "rail"
+#define FINDING_CAUSE_SLOWER_FABRIC "fabric-change"
+#define FINDING_CAUSE_SLOWER_HOSTS "hosts"
+/* finding_advice - what to do about a finding; static storage. @cause: or NULL */
 const char *finding_advice(enum finding_kind kind, enum finding_severity severity, const char *cause);
 /* finding_kind_find - Return: the kind with this name, or -1. */
 int finding_kind_find(const char *name);
@@ -140,6 +152,9 @@ counter_set finding_counters(enum finding_kind kind);
 
 /* finding_is_event - a report of an event: it describes the past and has no condition that could end. */
 bool finding_is_event(const struct finding *finding);
+
+/* finding_number_of - a number of the evidence by its key, or @otherwise. */
+double finding_number_of(const struct finding *finding, const char *key, double otherwise);
 
 /* finding_magnitude - the number of the evidence whose largest value is kept, or NULL. */
 const struct finding_number *finding_magnitude(const struct finding *finding);

@@ -91,7 +91,7 @@ TEST(a_peak_of_one_is_no_plural)
 TEST(thresholds_have_units)
 {
 	static const char *const ends[] = {
-		"_percent", "_per_hour", "_per_minute", "_per_5min", "_24h", "_1h", "_ber", "_c",
+		"_percent", "_per_hour", "_per_minute", "_per_5min", "_24h", "_1h", "_ber", "_c", "_hosts",
 	};
 	struct health_settings settings;
 	char text[160];

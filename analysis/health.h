@@ -39,6 +39,7 @@ struct shape;
  * congestion          percent of the time stalled
  * rail-imbalance      warning: percent difference from comparable hosts
  * cable-hot           warning: degrees Celsius
+ * job-stalled         hosts of the job
  *
  * Other kinds only have `off`.
  */
@@ -94,6 +95,7 @@ struct health_job {
 	const char *id;
 	const uint32_t *ports;       /* HCA ports of its hosts, indices into fabric->ports */
 	size_t port_count;
+	bool suspended;              /* by the batch system: it does not communicate, and is not over */
 };
 
 /* The newest temperature of a transceiver, as imported. */

@@ -310,7 +310,7 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 
 	switch (finding->kind) {
 	case FINDING_BLACK_HOLE:
-		return open->route_origin;
+		return open->rule_origin;
 	case FINDING_LINK_NOT_ACTIVE:
 		return origin_of_links(health, finding, true);
 	case FINDING_SM_LOST:
@@ -319,8 +319,12 @@ static struct health_open_finding *origin_of(const struct health *health, const 
 	case FINDING_TOPOLOGY_CHANGED:
 		return finding->severity == FINDING_INFO ?
 		       health_event_root(health, open->since.us, EVENT_CHANGED) : NULL;
+	case FINDING_JOB_STALLED:
+	case FINDING_JOB_SLOWER:
+		return open->rule_origin;
 	case FINDING_TRAFFIC_FELL:
-		return health_event_root(health, open->since.us, EVENT_TRAFFIC_FELL);
+		origin = health_event_root(health, open->since.us, EVENT_TRAFFIC_FELL);
+		return origin ? origin : open->rule_origin;
 	case FINDING_COVERAGE:
 		return NULL;
 	case FINDING_UPLINK_IMBALANCE:
@@ -397,7 +401,7 @@ void health_find_origins(struct health *health)
 	for (size_t i = 0; i < health->open.count; i++) {
 		any |= health_open_at(health, i)->origin != NULL || is_root(health, health_open_at(health, i));
 		/* That of an earlier step may have closed. */
-		health_open_at(health, i)->route_origin = NULL;
+		health_open_at(health, i)->rule_origin = NULL;
 	}
 	/* A finding alone has no origin. */
 	if (!any || health->open.count < 2)

@@ -592,8 +592,8 @@ static void explain_holes(struct health *health, void *of_rule)
 		const struct route_hole *hole = &state->holes[i];
 		struct health_open_finding *open = health_find(health, FINDING_BLACK_HOLE, hole->node, 0, 0);
 
-		if (open && (!i || state->holes[i - 1].node != hole->node || open->route_origin))
-			open->route_origin = origin_of_hole(health, hole);
+		if (open && (!i || state->holes[i - 1].node != hole->node || open->rule_origin))
+			open->rule_origin = origin_of_hole(health, hole);
 	}
 }
 

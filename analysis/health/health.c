@@ -25,6 +25,7 @@ void health_settings_default(struct health_settings *ret)
 			[FINDING_LINK_ERRORS] = { .warning = 100 },
 			[FINDING_CONSTRAINT_ERRORS] = { .warning = 200 },
 			[FINDING_CABLE_HOT] = { .warning = 70 },
+			[FINDING_JOB_STALLED] = { .warning = 2, .critical = 16 },
 		},
 		.down_after_us = 30 * SECOND_US,
 		.degraded_after_us = MINUTE_US,
@@ -52,7 +53,7 @@ void health_settings_default(struct health_settings *ret)
 static const struct health_rule *const rules[] = {
 	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
 	&health_congestion, &health_rails, &health_resets, &health_fabric, &health_traffic, &health_cabling,
-	&health_firmware, &health_cables, &health_partitions,
+	&health_firmware, &health_cables, &health_partitions, &health_jobs,
 };
 static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
 
@@ -124,6 +125,8 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_FIRMWARE_MIXED:
 	case FINDING_CABLE_HOT:
 	case FINDING_PARTITION:
+	case FINDING_JOB_STALLED:
+	case FINDING_JOB_SLOWER:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;
@@ -604,11 +607,10 @@ int health_step(struct health *health, const struct health_input *input, health_
 int health_job_samples(struct health *health, int64_t boot_us, const struct health_sample *samples, size_t count,
 		       struct error *err)
 {
-	(void)health;
-	(void)boot_us;
-	(void)samples;
-	(void)count;
-	(void)err;
+	for (size_t i = 0; i < HEALTH_RULES; i++)
+		if (rules[i] == &health_jobs &&
+		    health_jobs_between(health, health->rule_states[i], boot_us, samples, count) < 0)
+			return err_nomem(err);
 	return 0;
 }
 

@@ -772,7 +772,8 @@ TEST(every_kind_was_reported_with_its_place)
 				UINT64_C(1) << FINDING_NIC_UNUSED | UINT64_C(1) << FINDING_RAIL_MISWIRED |
 				UINT64_C(1) << FINDING_TRAFFIC_FELL | UINT64_C(1) << FINDING_PLAN_DIFFERS |
 				UINT64_C(1) << FINDING_FIRMWARE_MIXED | UINT64_C(1) << FINDING_CABLE_HOT |
-				UINT64_C(1) << FINDING_PARTITION;
+				UINT64_C(1) << FINDING_PARTITION | UINT64_C(1) << FINDING_JOB_STALLED |
+				UINT64_C(1) << FINDING_JOB_SLOWER;
 
 	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++)
 		if (!((world_kinds | others) >> kind & 1))

@@ -74,14 +74,6 @@ static void restore_node(struct health *health, const struct finding *finding)
 		health->failed = true;
 }
 
-static double number_of(const struct finding *finding, const char *key, double otherwise)
-{
-	for (unsigned i = 0; i < finding->number_count; i++)
-		if (finding->numbers[i].key && !strcmp(finding->numbers[i].key, key))
-			return finding->numbers[i].value;
-	return otherwise;
-}
-
 int health_restore_counts(struct health *health, const struct health_count *counts, size_t count, struct error *err)
 {
 	free(health->counts);
@@ -111,7 +103,7 @@ static void restore_count(struct health *health, const struct health_count *coun
 /* Continue the time and the number of sweeps without a response. */
 static void restore_silence(struct health *health, const struct health_open_finding *open)
 {
-	double sweeps = number_of(&open->finding, "silent_sweeps", 1);
+	double sweeps = finding_number_of(&open->finding, "silent_sweeps", 1);
 	struct health_node *node = health_find_node(health, open->finding.node_guid);
 
 	if (!node)
@@ -141,7 +133,7 @@ static void restore_not_active(struct health *health, const struct health_open_f
 			continue;
 		port->degraded_us = open->since.us;
 		port->degraded_since = open->since;
-		port->degraded_at_least = number_of(finding, FINDING_LOWER_BOUND, 0) > 0;
+		port->degraded_at_least = finding_number_of(finding, FINDING_LOWER_BOUND, 0) > 0;
 	}
 }
 

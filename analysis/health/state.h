@@ -234,8 +234,8 @@ struct health_open_finding {
 	struct health_group *group;   /* of one that opened recently, or NULL */
 	int64_t opened_us;            /* when it opened */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
-	/* explain.c: the finding that explains it, before chains are followed, and that of its routes; or NULL */
-	struct health_open_finding *origin, *next_origin, *route_origin;
+	/* explain.c: the finding that explains it, before chains are followed, and what its rule found; or NULL */
+	struct health_open_finding *origin, *next_origin, *rule_origin;
 	char advice[400];             /* with an origin */
 };
 
@@ -274,7 +274,8 @@ extern const struct health_rule health_cabling;    /* differences from the cabli
 extern const struct health_rule health_firmware;   /* nodes of one kind with different versions */
 extern const struct health_rule health_cables;     /* hot transceivers */
 extern const struct health_rule health_partitions; /* P_Keys that do not fit */
-enum { HEALTH_RULES = 15 };
+extern const struct health_rule health_jobs;       /* jobs that stall or become slower */
+enum { HEALTH_RULES = 16 };
 
 struct health {
 	struct health_settings settings;
@@ -616,6 +617,11 @@ struct health_open_finding *health_link_root(struct health *health, const struct
 enum health_event { EVENT_CHANGED, EVENT_REROUTED, EVENT_TRAFFIC_FELL };
 struct health_open_finding *health_event_root(const struct health *health, int64_t since_us,
 					      enum health_event event);
+
+/* jobs.c: health_jobs_between - health_job_samples(). @state: of health_jobs. Return: 0, or -1: no memory. */
+struct watched_jobs;
+int health_jobs_between(struct health *health, struct watched_jobs *jobs, int64_t boot_us,
+			const struct health_sample *samples, size_t count);
 
 /* nodes.c: health_cluster - the node that represents those that failed with an isolated node. */
 struct health_node *health_cluster(struct health_node *node);
