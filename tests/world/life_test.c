@@ -41,7 +41,7 @@ struct life {
 	struct watched *jobs;
 	unsigned count, running;
 	uint64_t draws;
-	double length_s;
+	uint32_t wanted;          /* hosts of the next job in the queue */
 	/* Results. */
 	unsigned stalls, slowdowns, true_slowdowns, killed, suspended, most_running;
 	uint64_t sweeps, readings;
@@ -69,16 +69,22 @@ static double uniform(struct life *life, double least, double most)
 /* A job on the first hosts that are free at @at_s, or anywhere; false: there are too few. */
 static bool add_job(struct life *life, double *free_s, double at_s)
 {
-	uint32_t wanted = (uint32_t)exp(uniform(life, log(2), log(160))), count = 0, hosts[HOSTS];
+	uint32_t wanted, count = 0, hosts[HOSTS];
 	uint32_t from = uniform(life, 0, 1) < 0.3 ? (uint32_t)uniform(life, 0, HOSTS) : 0;
 	double length = exp(uniform(life, log(1200), log(2 * 86400)));
 	struct watched *w = &life->jobs[life->count];
 
+	/* Large jobs wait for hosts, small ones may pass. */
+	if (!life->wanted)
+		life->wanted = (uint32_t)exp(uniform(life, log(2), log(200)));
+	wanted = uniform(life, 0, 1) < 0.15 ? (uint32_t)uniform(life, 2, 8) : life->wanted;
 	for (uint32_t i = 0; i < HOSTS && count < wanted; i++)
 		if (free_s[(from + i) % HOSTS] <= at_s)
 			hosts[count++] = (from + i) % HOSTS;
-	if (count < 2 || life->count == JOBS_MOST)
+	if (count < wanted || life->count == JOBS_MOST)
 		return false;
+	if (wanted == life->wanted)
+		life->wanted = 0;
 	w->hosts = malloc(count * sizeof(*hosts));
 	assert_non_null(w->hosts);
 	memcpy(w->hosts, hosts, count * sizeof(*hosts));
@@ -108,8 +114,7 @@ static void life_init(struct life *life, uint64_t seed, double length_s)
 	double free_s[HOSTS] = { 0 };
 
 	*life = (struct life){ .shape = { .hosts = HOSTS, .rails = RAILS, .hosts_per_leaf = 16, .uplinks = 16,
-					  .link_bytes_per_s = 50e9, .seed = seed },
-			       .length_s = length_s };
+					  .link_bytes_per_s = 50e9, .seed = seed } };
 	life->world = training_create(&life->shape);
 	life->jobs = calloc(JOBS_MOST, sizeof(*life->jobs));
 	assert_non_null(life->world);

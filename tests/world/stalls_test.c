@@ -26,6 +26,9 @@ static const unsigned SHARES[TRAINING_FAULT_KINDS] = { 25, 10, 7, 27, 14, 10, 7 
 /* After the moment at which a fault could be known; a slowdown is observed for as long after it began if never. */
 static const double OBSERVED_S = 120;
 
+/* Suspects are judged when the fault is found, and so much later. */
+static const double LATER_STOP_S = 10, LATER_SLOWER_S = 60;
+
 struct fault_case {
 	uint64_t seed;
 	struct training_shape shape;
@@ -39,7 +42,7 @@ struct fault_case {
 	double other_s;            /* the other phase; NAN: not */
 	double allowed_s;          /* when the job stopped */
 	unsigned place;            /* of the culprit among suspects, from 1; 0: none */
-	unsigned later_place;      /* the same ten seconds later */
+	unsigned later_place;      /* the same later */
 	enum job_evidence evidence; /* of the first suspect */
 	bool rail_named;           /* rails_fell is the rail of the fault */
 	struct rhythm rhythm;      /* before the fault */
@@ -171,7 +174,7 @@ static void watch_sweep(struct fault_case *c, struct job_watch *watch, struct tr
 			c->place = place_of(c, state);
 			c->evidence = state->suspect_count ? state->suspects[0].evidence : JOB_EVIDENCE_NONE;
 		}
-		if (now < c->found_s + 11) {
+		if (now < c->found_s + (c->stop ? LATER_STOP_S : LATER_SLOWER_S) + 1) {
 			c->later_place = place_of(c, state);
 			c->rail_named = state->rails_fell == 1u << c->fault.rail;
 		}
@@ -203,7 +206,7 @@ static void case_run(struct fault_case *c, uint64_t number, double interval_s)
 		known = (double)c->truth.known_us / 1e6;
 		if (c->truth.known_us ? at > known + OBSERVED_S : at > until)
 			break;
-		if (c->truth.known_us && at > known && at > c->found_s + 12)
+		if (c->truth.known_us && at > known && at > c->found_s + 2 + (c->stop ? LATER_STOP_S : LATER_SLOWER_S))
 			break;
 	}
 	job_watch_destroy(watch);
@@ -346,7 +349,7 @@ static void measure(unsigned count, double interval_s)
 		tally_add(&tallies[TRAINING_FAULT_KINDS + !c.stop], &c);
 	}
 	print_message("# note: sweeps of %.0f s. Delay after the moment at which it could be known, seconds; culprit first "
-		      "and among\n# note: the first three suspects when found, and ten seconds later\n", interval_s);
+		      "and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s (slowdown) later\n", interval_s);
 	print_message("# note: %-14s %5s %9s %6s %8s %8s %8s %6s %6s %6s %6s %5s %8s %6s\n", "fault", "cases",
 		      "knowable", "found", "median", "90 %", "worst", "first", "three", "first", "three", "rail",
 		      "false", "other");
