@@ -405,7 +405,7 @@ def tour():
 
 def options_of(command):
     """Options in --help: (short name or "", long name, whether it takes a value, description)."""
-    return re.findall(r"^  (-\w)?,? +(--[A-Za-z-]+)( [A-Z]\S*)? +(.*)", run(IBWIRE, command, "--help").out, re.M)
+    return re.findall(r"^  (-\w)?,? +(--[A-Za-z-]+)(?:\[=[A-Z]+\])?( [A-Z]\S*)? +(.*)", run(IBWIRE, command, "--help").out, re.M)
 
 
 def option_lines(command, option, has_value, meaning):

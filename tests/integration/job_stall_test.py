@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for iterations of a job
+"""A job whose process stops on one host: it begins, its rhythm is known, the finding job-stalled names the host at the
+next sweep, and closes when the process goes on. Between the sweeps, --fast-jobs reads only the ports of the job, with
+the MADs that its estimate says.
+"""
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, as_seconds, need, read_file, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+HOSTS, RAILS, INTERVAL_S = 8, 2, 5
+STOPPED = "node0006"
+
+
+def stalled(sim):
+    return [row for row in sim.json("health", "--since", "-10m", check=False) if row["kind"] == "job-stalled"]
+
+
+def estimated(sim):
+    """MADs per second of the running job."""
+    row = sim.json("collect", "--estimate", "--fast-jobs=500ms", "--interval", f"{INTERVAL_S}s")
+    tap.equal("the estimate is that of the running job", (row["fast_assumes"], row["fast_ports"]),
+              ("1 running job", HOSTS * RAILS))
+    return row["fast_mads_per_s"]
+
+
+def check_cost(row, per_s):
+    """A busy machine has retries, and leaves out rounds that are late."""
+    mads, rounds = row["fast_mads"], row["fast_rounds"]
+    tap.result(rounds * HOSTS * RAILS <= mads < 1.1 * rounds * HOSTS * RAILS, "each round is one MAD per port", row)
+    tap.equal("the estimate has nine rounds per sweep", per_s, 9 * HOSTS * RAILS / INTERVAL_S)
+
+
+def main():
+    with Simulation("--gen", f"rail --units 1 --hosts {HOSTS + 4} --rails {RAILS}", "--traffic",
+                    f"ring hosts=node0001-node{HOSTS:04} iteration=2s wire=40%", "--pma",
+                    "all caps=0x5300 caps2=0x2 tick=7") as sim:
+        with open("collect.log", "w", encoding="utf-8") as log, open("collect.json", "w", encoding="utf-8") as out:
+            collector = sim.start(IBWIRE, "collect", "--interval", f"{INTERVAL_S}s", "--fast-jobs=500ms", "--count",
+                                  "1000", "--format", "json", stdout=out, stderr=log)
+        tap.result(wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and
+                            sim.ibwire("status", check=False).status == 0, 30), "the collector polls")
+        sim.ibwire("job", "begin", "7", "--hosts", f"node[0001-{HOSTS:04}]", "--no-snapshot")
+        per_s = estimated(sim)
+        time.sleep(45)
+        tap.equal("a job that communicates is not stalled", stalled(sim), [])
+        began = time.time()
+        sim.run(IBWIRE_SIM, "break", "freeze", STOPPED)
+        opened = wait_for(lambda: stalled(sim), 40, 0.5)
+        took = time.time() - began
+        tap.result(opened, f"the stall is found ({took:.1f} s)", read_file("collect.log"))
+        rows = stalled(sim)
+        if rows:
+            tap.result(STOPPED in rows[0]["text"], "and names the host that stopped", rows[0]["text"])
+            tap.result(abs(as_seconds(rows[0]["since"]) - began) < 4, "and when", (rows[0]["since"], began))
+        sim.run(IBWIRE_SIM, "repair")
+        tap.result(wait_for(lambda: all(row["closed"] for row in stalled(sim)), 60, 0.5),
+                   "it closes when the job goes on", stalled(sim))
+        tap.equal("once", len(stalled(sim)), 1)
+        stop(collector)
+        check_cost(json.loads(read_file("collect.json")), per_s)
+
+
+main()
+tap.done()
