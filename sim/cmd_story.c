@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "sim/cmd.h"
 
-/* Two units of eight hosts with two rails; each leaf has two uplinks for the hosts that send to the other unit. */
+/* Two units of eight hosts with two rails; each leaf has two uplinks. */
 #define NET "rail --units 2 --hosts 8 --rails 2 --spines 2 --oversubscription 4"
 #define JOBS_MOST 2
 
@@ -38,7 +38,7 @@ struct story {
 
 static const struct story stories[] = {
 	{ "hang", "a process of a job stops, and all others wait for it",
-	  { "ring hosts=node0001-node0016 stride=8 iteration=4s wire=30% rate=90Gb/s checkpoint=60s/8s" },
+	  { "ring hosts=node0001-node0016 iteration=4s wire=30% rate=90Gb/s checkpoint=60s/8s" },
 	  "node[0001-0016]",
 	  "sleep 90\n"
 	  "show ibwire job list\n"
@@ -57,7 +57,7 @@ static const struct story stories[] = {
 	  "show ibwire job begin 4712 --hosts 'node[0005-0008,0013-0016]' --name other --no-snapshot\n"
 	  "sleep 120\n" REPORT },
 	{ "straggler", "a host computes longer, and nothing on the fabric has changed",
-	  { "ring hosts=node0001-node0016 stride=8 iteration=4s wire=30% rate=90Gb/s" },
+	  { "ring hosts=node0001-node0016 iteration=4s wire=30% rate=90Gb/s" },
 	  "node[0001-0016]",
 	  "sleep 120\n"
 	  "show ibwire job list\n"

@@ -23,7 +23,7 @@ struct host_hca {
 
 struct host {
 	char *name;
-	bool frozen;    /* its processes have stopped: it sends nothing in jobs with iterations */
+	bool frozen;    /* its processes have stopped: in jobs with iterations it computes for ever */
 	double slower;  /* it computes so much longer: 0.2 is 20 % */
 	size_t first_hca, hca_count; /* in host_table.hcas, ordered by rail */
 };
@@ -48,7 +48,7 @@ struct flow {
 	uint32_t job;
 	double demand_bits_per_s; /* rate without congestion */
 	uint32_t host;       /* that sends: index into host_table.hosts */
-	uint32_t previous;   /* of its ring: the flow that arrives at this host, index into flow_list.flows */
+	uint32_t previous, next; /* of its ring: the flows into the host that sends, and out of the one that receives */
 	uint32_t ring_hosts; /* hosts of that ring */
 };
 

@@ -415,6 +415,7 @@ static int add_ring(struct flow_list *list, const struct job *job, const struct 
 		list->flows[list->count - 1].host = from->host;
 		list->flows[list->count - 1].previous =
 			(uint32_t)(first + (i + count - job->stride % count) % count);
+		list->flows[list->count - 1].next = (uint32_t)(first + (i + job->stride) % count);
 		list->flows[list->count - 1].ring_hosts = (uint32_t)(count / gcd(count, job->stride % count));
 	}
 	free(hcas);

@@ -88,13 +88,18 @@ static bool runs_now(const struct phases *phases, const struct job_rhythm *rhyth
 	       (rhythm->length_s <= 0 || phases->now_s < rhythm->start_s + rhythm->length_s);
 }
 
-/* Bits that a flow may send now, as far as its host has data: at least @least if any. */
+static bool is_busy(const struct phases *phases, size_t index)
+{
+	return phases->held_s[index] > 0 || phases->computes_s[index] > 0;
+}
+
+/* Bits that a flow may send now, as far as its host has data and the other one is ready: at least @least if any. */
 static double room_of(const struct phases *phases, size_t index, double least)
 {
 	const struct flow *flow = &phases->list->flows[index];
 	double amount = amount_of(phases, index), limit, chunk;
 
-	if (phases->held_s[index] > 0 || phases->computes_s[index] > 0 || phases->list->hosts[flow->host].frozen)
+	if (is_busy(phases, index) || is_busy(phases, flow->next))
 		return 0;
 	/* Reduce-scatter and all-gather: twice the number of hosts, less two, chunks. */
 	chunk = amount / (2.0 * (flow->ring_hosts > 1 ? flow->ring_hosts - 1 : 1));

@@ -3,8 +3,9 @@
  * phases.h - the iterations of jobs: which flows have data to send at a moment
  *
  * Every host computes, then each ring transfers a fixed amount per flow, in chunks: a host forwards a chunk when it
- * has received it from the host before it. An iteration ends when all flows of the job have sent their amount. So a
- * host that computes longer, or has stopped, holds up the others after the chunks that they can send without it.
+ * has received it from the host before it. A host that still computes has no buffers for it, so that nothing is sent
+ * to it. An iteration ends when all flows of the job have sent their amount. So a host that computes longer, or has
+ * stopped, holds up the others after the chunks that they can send without it.
  */
 #ifndef IBWIRE_SIM_PHASES_H
 #define IBWIRE_SIM_PHASES_H

@@ -49,7 +49,7 @@ def main():
                             sim.ibwire("status", check=False).status == 0, 30), "the collector polls")
         sim.ibwire("job", "begin", "7", "--hosts", f"node[0001-{HOSTS:04}]", "--no-snapshot")
         per_s = estimated(sim)
-        time.sleep(45)
+        time.sleep(75)  # a job is learnt from a minute
         tap.equal("a job that communicates is not stalled", stalled(sim), [])
         began = time.time()
         sim.run(IBWIRE_SIM, "break", "freeze", STOPPED)
