@@ -95,7 +95,6 @@ struct health_job {
 	const char *id;
 	const uint32_t *ports;       /* HCA ports of its hosts, indices into fabric->ports */
 	size_t port_count;
-	bool suspended;              /* by the batch system: it does not communicate, and is not over */
 };
 
 /* The newest temperature of a transceiver, as imported. */

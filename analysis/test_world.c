@@ -362,7 +362,7 @@ static void fill_jobs(const struct world *world, struct sweep_data *data, struct
 			continue;
 		snprintf(data->job_ids[i], sizeof(data->job_ids[i]), "%u", world->jobs[i].number);
 		data->jobs[input->job_count++] = (struct health_job){ world->jobs[i].number, data->job_ids[i],
-								      data->job_ports + first, count - first, false };
+								      data->job_ports + first, count - first };
 	}
 	input->jobs = data->jobs;
 }

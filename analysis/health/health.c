@@ -604,14 +604,24 @@ int health_step(struct health *health, const struct health_input *input, health_
 	return health->failed ? err_nomem(err) : 0;
 }
 
+static struct watched_jobs *jobs_of(const struct health *health)
+{
+	size_t at = 0;
+
+	while (rules[at] != &health_jobs)
+		at++;
+	return health->rule_states[at];
+}
+
 int health_job_samples(struct health *health, int64_t boot_us, const struct health_sample *samples, size_t count,
 		       struct error *err)
 {
-	for (size_t i = 0; i < HEALTH_RULES; i++)
-		if (rules[i] == &health_jobs &&
-		    health_jobs_between(health, health->rule_states[i], boot_us, samples, count) < 0)
-			return err_nomem(err);
-	return 0;
+	return health_jobs_between(health, jobs_of(health), boot_us, samples, count) < 0 ? err_nomem(err) : 0;
+}
+
+const struct job_state *health_job_state(const struct health *health, int64_t number)
+{
+	return health_jobs_state(jobs_of(health), number);
 }
 
 size_t health_wants_tables(const struct health *health, const uint64_t **ret_guids)

@@ -3,6 +3,7 @@
  * Running jobs that stall or become slower. job_watch.h decides from the traffic of a job's own ports; here it gets
  * its readings, and its state becomes findings. Their causes are in job_causes.c.
  *
+ * A suspended job is not among the running ones: its watch begins again when it continues.
  * A job of one host is not watched: it has no traffic between hosts. Where the fabric has rails of compute hosts, ports
  * of other rails are left out, since storage traffic goes on while a job hangs.
  */
@@ -200,7 +201,7 @@ static void end_finding(struct health_open_finding *open, const char *why)
 		snprintf(open->past + len, sizeof(open->past) - len, "; %s", why);
 }
 
-/* A job that has ended, or was ended. */
+/* A job that has ended, or is suspended. */
 static void end_job(struct health *health, struct watched_job *job)
 {
 	for (size_t i = 0; i < KINDS; i++) {
@@ -209,7 +210,7 @@ static void end_job(struct health *health, struct watched_job *job)
 
 		if (!open)
 			continue;
-		end_finding(open, "the job has ended");
+		end_finding(open, "the job does not run any more");
 		health_drop(open);
 	}
 }
@@ -231,7 +232,6 @@ static bool update_jobs(struct health *health, struct watched_jobs *jobs)
 			break;
 		}
 		list[i]->seen_step = health->step;
-		list[i]->suspended = input->jobs[i].suspended;
 		snprintf(list[i]->id, sizeof(list[i]->id), "%s", input->jobs[i].id);
 		health->failed |= !update_members(health, list[i], &input->jobs[i]);
 		find_ports(health, list[i]);
@@ -381,7 +381,7 @@ static void step_watch(struct watched_jobs *jobs, struct watched_job *job, struc
 	}
 	note_traffic(job, now, most_bytes_per_s > 0 ? bytes_per_s / most_bytes_per_s : NAN);
 	if (job->watch)
-		job->state = job_watch_step(job->watch, now.us, jobs->readings, count, jobs->down, job->suspended);
+		job->state = job_watch_step(job->watch, now.us, jobs->readings, count, jobs->down, false);
 }
 
 /* A watch is created in the step after the one in which its job is new: the first readings are of the time before. */
@@ -394,6 +394,13 @@ static bool make_watch(struct watched_job *job, int64_t interval_us)
 	job->interval_us = interval_us;
 	job->watch = job_watch_create(job->members, job->member_count, interval_us);
 	return job->watch != NULL;
+}
+
+const struct job_state *health_jobs_state(const struct watched_jobs *jobs, int64_t number)
+{
+	const struct watched_job *job = find_job(jobs, 0, number);
+
+	return job && job->watch ? job->state : NULL;
 }
 
 int health_jobs_between(struct health *health, struct watched_jobs *jobs, int64_t boot_us,
@@ -658,7 +665,7 @@ static bool step_findings(struct health *health, const struct watched_job *job)
 		if (open && open->restored && outlives_restart(job, &open->finding))
 			health_extend(health, open);
 		else if (open && kinds[i] == FINDING_JOB_STALLED && open->held_step + 1 == health->step)
-			end_finding(open, job->suspended ? "the job is suspended" : "the job communicates again");
+			end_finding(open, "the job communicates again");
 	}
 	return any;
 }

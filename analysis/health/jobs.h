@@ -41,7 +41,6 @@ struct watched_job {
 	int64_t number;
 	char id[80];
 	uint64_t seen_step;
-	bool suspended;
 	struct health_time began;   /* when it was first seen; us 0: before this run */
 	struct health_time active;  /* when it began to communicate after a pause of a minute or more; us 0: unknown */
 	int64_t moved_us;           /* last time that it communicated; 0: never */

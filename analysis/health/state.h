@@ -618,8 +618,13 @@ enum health_event { EVENT_CHANGED, EVENT_REROUTED, EVENT_TRAFFIC_FELL };
 struct health_open_finding *health_event_root(const struct health *health, int64_t since_us,
 					      enum health_event event);
 
-/* jobs.c: health_jobs_between - health_job_samples(). @state: of health_jobs. Return: 0, or -1: no memory. */
+/*
+ * jobs.c: health_jobs_state - health_job_state(). health_jobs_between - health_job_samples(). @jobs: of health_jobs
+ * Return of the latter: 0, or -1: no memory.
+ */
 struct watched_jobs;
+struct job_state;
+const struct job_state *health_jobs_state(const struct watched_jobs *jobs, int64_t number);
 int health_jobs_between(struct health *health, struct watched_jobs *jobs, int64_t boot_us,
 			const struct health_sample *samples, size_t count);
 
