@@ -53,7 +53,7 @@ static const struct command commands[] = {
 	  "database contents and sizes; check, compact, backup, export, recover", false, .run = database_run },
 	{ "snapshot", "take NAME|list|diff [A [B]]|remove NAME",
 	  "store all counters at one time; compare two snapshots", false, .run = snapshot_run },
-	{ "job", "begin ID|end ID|list|report ID|compare [ID] ID|remove ID|hook begin|end|suspend|resume",
+	{ "job", "begin ID|end ID|list|report ID|watch ID|compare [ID] ID|remove ID|hook begin|end|suspend|resume",
 	  "record jobs, and report their traffic, evenness and errors", false, .run = job_run },
 	{ "run", "-- COMMAND ...",
 	  "run a command as a job, and report its traffic", false, .run = run_run },

@@ -220,15 +220,23 @@ void health_row_of(const struct finding_row *row, const struct health_filter *fi
 		     row->finding.ok_since_us ? HEALTH_CLEARING : HEALTH_COUNTS;
 }
 
+/* Is it about the hosts of the filter? With of_job, findings about the fabric are not. */
+static bool concerns(const struct loading *loading, const struct finding *finding)
+{
+	const struct health_filter *filter = loading->filter;
+
+	if (filter->of_job && !finding->node_guid && !finding->port_count)
+		return false;
+	return !filter->job.count || health_touches(loading->shape, finding, &loading->named.job);
+}
+
 static bool add_finding(void *ctx, const struct finding_row *row)
 {
 	struct loading *loading = ctx;
-	const struct health_filter *filter = loading->filter;
 	struct health_rows *rows = loading->rows;
 	struct health_row *list;
 
-	if (!is_named(loading, row) ||
-	    (filter->job.count && !health_touches(loading->shape, &row->finding, &loading->named.job)))
+	if (!is_named(loading, row) || !concerns(loading, &row->finding))
 		return true;
 	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
 	if (!list) {

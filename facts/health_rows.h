@@ -36,6 +36,8 @@ struct health_rows {
 /* Which findings. A zeroed struct: all. */
 struct health_filter {
 	struct host_set job, drained; /* job: empty without --job */
+	bool of_job;                  /* only findings about this job, or the links and hosts of it; none of the fabric */
+	int64_t job_number;           /* with it: of the job */
 	char **names;                 /* nodes and ports; none: everything */
 	int name_count;
 	bool may_be_unknown;          /* accept names that are neither in the fabric nor in a finding */

@@ -10,9 +10,6 @@
 #include "base/clock.h"
 #include "base/when.h"
 
-/* The sentence of a minute that is older than this has its time: the collector does not run, or sweeps are rare. */
-#define RECENT_US (5 * 60 * US_PER_S)
-
 /* Changes of a period that are smaller are none, in percent. */
 #define SAME_PERCENT 0.5
 
@@ -129,7 +126,7 @@ static void put_text(struct job_rhythm *rhythm, int64_t now_us)
 		add(&sentence, "all of its ports are quiet");
 	else
 		add_rhythm(&sentence, rhythm);
-	if (now_us && now_us - rhythm->wall_us > RECENT_US)
+	if (now_us && now_us - rhythm->wall_us > JOB_RHYTHM_RECENT_US)
 		add(&sentence, " (%s)", when_format_local(rhythm->wall_us, when));
 }
 

@@ -12,6 +12,9 @@
 
 enum { JOB_RHYTHM_SIZE = 192 };
 
+/* A minute that is older is not current: the collector does not run, or sweeps are rare. */
+#define JOB_RHYTHM_RECENT_US (300 * INT64_C(1000000))
+
 struct job_rhythm {
 	bool known;              /* something is stored of it */
 	enum rhythm_kind kind;   /* RHYTHM_UNKNOWN if not */
@@ -29,7 +32,7 @@ struct job_rhythm {
 /*
  * job_rhythm_of - the rhythm as it is shown
  * @minute:  its job is 0 if nothing is stored
- * @now_us:  wall clock; if the minute is much older, the sentence ends with its time. 0: it does not
+ * @now_us:  wall clock; if the minute is not current then, the sentence ends with its time. 0: it does not
  */
 struct job_rhythm job_rhythm_of(const struct job_minute *minute, int64_t now_us);
 

@@ -122,6 +122,13 @@ typedef bool job_minute_fn(void *ctx, const struct job_minute *minute);
 int jobs_minutes(struct reader *reader, int64_t number, int64_t since_us, int64_t until_us, job_minute_fn *each,
 		 void *ctx, struct error *err);
 
+/*
+ * jobs_get - the job with a number
+ * @ret:  as of jobs_find()
+ * Return: 1; 0 if it was removed; ERR_IO; ERR_NOMEM.
+ */
+int jobs_get(struct reader *reader, int64_t number, struct job *ret, struct error *err);
+
 /* Which running jobs a new one closes. */
 struct job_rules {
 	int64_t expire_us;  /* those that run for longer; 0: none */

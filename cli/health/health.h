@@ -23,6 +23,12 @@ struct health_request {
 	struct health_filter filter;
 	const struct options *options;
 	const char *exec, *webhook; /* --watch: receivers of changes; NULL: none */
+	/*
+	 * --watch: called at the begin and every 500 ms; it may write to @result, which is NULL for lines of text.
+	 * Return: 0; 1: the watch ends; or an error. NULL: the watch does not end.
+	 */
+	int (*poll)(void *ctx, const struct moment *moment, struct result *result, struct error *err);
+	void *poll_ctx;
 };
 
 /* health_print - print findings in the format of --format. */
@@ -53,7 +59,16 @@ void health_put_row(struct result *result, const struct moment *moment, int64_t 
  */
 int health_explain(const char *kind, const struct options *options, struct error *err);
 
-/* health_watch - print a line when a finding opens, changes or closes, until interrupted. */
+/*
+ * health_put_note - add a row of @watch that is about no finding: only its time, change, subject and text are set
+ */
+void health_put_note(struct result *result, int64_t time_us, const char *change, const char *subject,
+		     const char *text);
+
+/*
+ * health_watch - print a line when a finding opens, changes or closes, until interrupted or the poll function ends it
+ * Return: 0: interrupted; 1: ended by the poll function; or an error.
+ */
 int health_watch(const struct health_request *request, struct error *err);
 
 /* health_gate - exit status 0 if the links of the hosts were clean for @span_us, else 2. */

@@ -43,6 +43,18 @@ void health_put_row(struct result *result, const struct moment *moment, int64_t 
 	result_end_row(result);
 }
 
+void health_put_note(struct result *result, int64_t time_us, const char *change, const char *subject,
+		     const char *text)
+{
+	size_t count = column_count(true);
+
+	result_integer(result, columns_find_key(finding_columns, count, "time"), time_us);
+	result_text(result, columns_find_key(finding_columns, count, "change"), change);
+	result_text(result, columns_find_key(finding_columns, count, "subject"), subject);
+	result_text(result, columns_find_key(finding_columns, count, "text"), text);
+	result_end_row(result);
+}
+
 struct result *health_result(const struct options *options, bool watch)
 {
 	struct result_options output = options_result(options);

@@ -210,13 +210,20 @@ int health_watch(const struct health_request *request, struct error *err)
 			if (fflush(request->options->out) || ferror(request->options->out))
 				break;
 		}
+		if (code == 0 && request->poll)
+			code = request->poll(request->poll_ctx, &watching.moment, watching.result, err);
+		if (code)
+			break;
 		check_age(&watching);
 		notify_step(&watching.exec);
 		notify_step(&watching.webhook);
 		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + POLL_US);
 	}
-	if (watching.result && code == 0)
-		code = result_finish(watching.result, err);
+	if (watching.result && code >= 0) {
+		int finished = result_finish(watching.result, err);
+
+		code = finished < 0 ? finished : code;
+	}
 	result_destroy(watching.result);
 	notify_close(&watching.exec);
 	notify_close(&watching.webhook);

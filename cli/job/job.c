@@ -325,6 +325,7 @@ static const struct subcommand {
 	{ "report", 1, 1, job_report_cmd },
 	{ "resume", 1, 1, resume },
 	{ "suspend", 1, 1, suspend },
+	{ "watch", 1, 1, job_watch_cmd },
 	{ "compare", 1, 2, job_compare_cmd },
 };
 
@@ -358,10 +359,13 @@ static int check_options(const struct command *command, const struct job_options
 		return ERR_USAGE;
 	if (strcmp(word, "report") != 0 && options->nccl.pattern)
 		return options_usage_error(command, err, "--nccl requires report");
-	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->snapshot.all)
-		return options_usage_error(command, err, "--all requires report or compare");
+	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && strcmp(word, "watch") != 0 &&
+	    options->snapshot.all)
+		return options_usage_error(command, err, "--all requires report, compare or watch");
 	if (strcmp(word, "report") != 0 && strcmp(word, "compare") != 0 && options->html)
 		return options_usage_error(command, err, "--html requires report or compare");
+	if (strcmp(word, "watch") != 0 && (options->exec || options->webhook))
+		return options_usage_error(command, err, "--exec and --webhook require watch");
 	if (!ends && options->status >= 0)
 		return options_usage_error(command, err, "--status requires end");
 	if (options->status > 255)
@@ -389,8 +393,12 @@ int job_run(const struct command *command, int argc, char **argv, struct error *
 		OPT_SPAN_OR_0("expire", 0, &options.expire_us,
 			      "begin: close jobs that have been running for longer, 0 = never (7d)"),
 		OPT_FLAG("all", 'a', &options.snapshot.all,
-			 "report, compare: every host, uplink and change (JSON always does)"),
+			 "report, compare: every host, uplink and change (JSON always does); watch: infos, too"),
 		OPT_TEXT("html", 0, "FILE", &options.html, "report, compare: write it to FILE as a page of HTML"),
+		OPT_TEXT("exec", 0, "COMMAND", &options.exec,
+			 "watch: shell command that gets each change of a finding as JSON on stdin"),
+		OPT_TEXT("webhook", 0, "URL", &options.webhook,
+			 "watch: URL to which each of them is posted as JSON, or @FILE with it"),
 		OPT_NUMBER("status", 0, "N", &options.status, 0, "end: exit status of the job"),
 		OPT_NUMBER("limit", 'n', "N", &options.limit, 0, "list: the newest N, 0 = all (1000)"),
 		OPT_TEXT("columns", 'c', "LIST", &options.snapshot.columns, "list: " COLUMNS_HELP),

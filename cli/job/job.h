@@ -32,6 +32,7 @@ struct job_options {
 	int64_t status;      /* end: exit status of the job; -1: unknown */
 	int64_t limit;       /* list: number of jobs; 0: all */
 	struct nccl_files nccl; /* report, run */
+	const char *exec, *webhook; /* watch: receivers of changes; NULL: none */
 };
 
 #define JOB_EXPIRE_US (7 * 86400 * INT64_C(1000000))
@@ -103,6 +104,7 @@ const char *job_id_problem(const char *id);
 /* Sub-commands in files of their own. */
 int job_import_cmd(const struct command *command, struct job_options *options, struct error *err);
 int job_report_cmd(const struct command *command, struct job_options *options, struct error *err);
+int job_watch_cmd(const struct command *command, struct job_options *options, struct error *err);
 int job_compare_cmd(const struct command *command, struct job_options *options, struct error *err);
 
 #endif

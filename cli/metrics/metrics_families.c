@@ -176,6 +176,19 @@ static void job_labels(const struct metrics_page *page, uint32_t row, struct tex
 		metrics_label(text, job_label_name(i), page->jobs[row].labels[i]);
 }
 
+/* Those that identify a job. */
+static void rhythm_labels(const struct metrics_page *page, uint32_t row, struct text *text)
+{
+	metrics_label(text, "id", page->jobs[row].id);
+	metrics_label(text, "cluster", page->jobs[row].labels[JOB_CLUSTER]);
+}
+
+METRICS_VALUE(job_period, page->jobs[row].rhythm.period_s)
+METRICS_VALUE(job_wire, page->jobs[row].rhythm.wire_percent / 100)
+METRICS_VALUE(job_stalled, page->jobs[row].rhythm.known ? page->jobs[row].rhythm.phase == JOB_PHASE_STALLED : NAN)
+METRICS_VALUE(job_slower, page->jobs[row].rhythm.phase == JOB_PHASE_SLOWER ?
+	      1 + page->jobs[row].rhythm.trend_percent / 100 : NAN)
+
 static void node_class_label(const struct metrics_page *page, uint32_t row, struct text *text)
 {
 	static const char *const names[METRICS_NODE_CLASSES] = {
@@ -301,6 +314,13 @@ static const struct metrics_family families[] = {
 	       "Open finding that is not acknowledged; the 200 worst"),
 	FAMILY(METRICS_INFO, "job", METRICS_JOB, one, job_labels,
 	       "Job that ran at the time of the sweep; the newest 200"),
+	GAUGE("job_iteration_seconds", METRICS_JOB, job_period, rhythm_labels,
+	      "Length of an iteration of a job by its traffic; of the jobs of ibwire_job_info"),
+	GAUGE("job_wire_ratio", METRICS_JOB, job_wire, rhythm_labels, "Share of the time in which a job communicates"),
+	GAUGE("job_stalled", METRICS_JOB, job_stalled, rhythm_labels,
+	      "1 if all ports of a job are quiet for longer than its rhythm allows, otherwise 0"),
+	GAUGE("job_slower_ratio", METRICS_JOB, job_slower, rhythm_labels,
+	      "Length of an iteration relative to that before; only while a job is slower"),
 	GAUGE("findings_acknowledged", METRICS_ONCE, acknowledged, NULL, "Open findings that are acknowledged"),
 	GAUGE("group_imbalance_ratio", METRICS_GROUP, group_imbalance, direction_labels,
 	      "Load of the hottest link above the mean of its group, relative to the mean; only while there is load"),

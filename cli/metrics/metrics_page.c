@@ -337,6 +337,9 @@ static bool add_job(void *ctx, const struct job *job)
 	memcpy(added->id, job->id, sizeof(added->id));
 	memcpy(added->name, job->name, sizeof(added->name));
 	memcpy(added->labels, job->labels, sizeof(added->labels));
+	added->rhythm = job_rhythm_of(&job->minute, 0);
+	if (at_us - added->rhythm.wall_us > JOB_RHYTHM_RECENT_US)
+		added->rhythm = job_rhythm_of(&(struct job_minute){ 0 }, 0);
 	page->job_count++;
 	return true;
 }
@@ -344,7 +347,7 @@ static bool add_job(void *ctx, const struct job *job)
 int metrics_fill_jobs(struct reader *reader, struct metrics_page *page, struct error *err)
 {
 	int64_t at_us = page->status.last.wall_us;
-	const struct job_query query = { .since_us = at_us, .until_us = at_us };
+	const struct job_query query = { .since_us = at_us, .until_us = at_us, .at_us = at_us };
 	int code;
 
 	page->job_count = 0;

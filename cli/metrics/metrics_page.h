@@ -19,6 +19,7 @@
 #include "facts/summary.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "facts/job_rhythm.h"
 #include "storage/jobs.h"
 #include "storage/reader.h"
 
@@ -82,6 +83,7 @@ enum { METRICS_FINDINGS_MOST = 200, METRICS_JOBS_MOST = 200 };
 
 struct metrics_batch_job {
 	char id[JOB_ID_SIZE], name[JOB_NAME_SIZE], labels[JOB_LABELS][JOB_TEXT_SIZE];
+	struct job_rhythm rhythm; /* not known if it is not current */
 };
 
 /* Prepared once per topology. */

@@ -22,10 +22,10 @@ enum { HOSTS_MOST = 8 };
 
 /* --- numbers of a run --- */
 
-enum value_kind { VALUE_SPAN, VALUE_COUNT, VALUE_BYTES, VALUE_RATE, VALUE_PERCENT, VALUE_CV };
+enum value_kind { VALUE_SPAN, VALUE_SECONDS, VALUE_COUNT, VALUE_BYTES, VALUE_RATE, VALUE_PERCENT, VALUE_CV };
 
-enum { DURATION, HOSTS, PORTS, UNUSED, BYTES, MEAN, PEAK, RAILS_CV, HOSTS_CV, IMBALANCE, STALL, ERRORS, FINDINGS,
-       CHANGES, METRICS };
+enum { DURATION, HOSTS, PORTS, UNUSED, BYTES, MEAN, PEAK, PERIOD, WIRE, RAILS_CV, HOSTS_CV, IMBALANCE, STALL, ERRORS,
+       FINDINGS, CHANGES, METRICS };
 
 static const struct metric_row {
 	const char *key, *title;
@@ -38,6 +38,8 @@ static const struct metric_row {
 	[BYTES] = { "bytes", "bytes", VALUE_BYTES },
 	[MEAN] = { "mean_bytes_per_s", "mean per port", VALUE_RATE },
 	[PEAK] = { "peak_bytes_per_s", "peak per port", VALUE_RATE },
+	[PERIOD] = { "period_s", "iteration, median", VALUE_SECONDS },
+	[WIRE] = { "wire_percent", "of the time on the wire", VALUE_PERCENT },
 	[RAILS_CV] = { "rails_cv", "rails, cv", VALUE_CV },
 	[HOSTS_CV] = { "hosts_cv", "hosts, cv", VALUE_CV },
 	[IMBALANCE] = { "imbalance_percent", "uplinks, highest imbalance", VALUE_PERCENT },
@@ -92,6 +94,8 @@ static void measure(const struct job_report *run, struct measure ret[METRICS])
 		ret[MEAN] = measure_scale(job_mean(total), 1.0 / (total->ports - run->ports_unused));
 		ret[PEAK] = measure_scale(job_peak(total), 1.0 / (total->ports - run->ports_unused));
 	}
+	ret[PERIOD] = measure_of(run->rhythm_median.period_s, true);
+	ret[WIRE] = measure_of(run->rhythm_median.wire_percent, true);
 	ret[RAILS_CV] = measure_of(run->over_rails.cv, true);
 	ret[HOSTS_CV] = measure_of(run->over_hosts.cv, true);
 	if (imbalance.parts)
@@ -111,6 +115,8 @@ static const char *value_text(enum value_kind kind, double value, char ret[48])
 		snprintf(ret, 48, "-");
 	else if (kind == VALUE_SPAN)
 		when_format_span((int64_t)value, ret);
+	else if (kind == VALUE_SECONDS)
+		snprintf(ret, 48, "%.3g s", value);
 	else if (kind == VALUE_RATE)
 		rate_format_bits(value, ret, 48);
 	else if (kind == VALUE_BYTES)
@@ -179,6 +185,17 @@ static void append_firmware(const struct comparing *comparing, struct text *text
 		text_append(text, "; ...");
 }
 
+/* "; iteration 5.1 s, before 4.2 s" */
+static void append_periods(const struct comparing *comparing, struct text *text)
+{
+	double before = comparing->values[0][PERIOD].value, now = comparing->values[1][PERIOD].value;
+	char spans[2][48];
+
+	if (fabs(change_of(before, now)) >= SAME)
+		text_appendf(text, "; iteration %s, before %s", value_text(VALUE_SECONDS, now, spans[0]),
+			     value_text(VALUE_SECONDS, before, spans[1]));
+}
+
 static void append_sentence(const struct comparing *comparing, struct text *text)
 {
 	const struct job_report *before = comparing->runs[0], *now = comparing->runs[1];
@@ -200,6 +217,7 @@ static void append_sentence(const struct comparing *comparing, struct text *text
 		text_appendf(text, "%.0f %% %s per port: %s, before %s", 100 * fabs(change),
 			     change < 0 ? "slower" : "faster", rate_format_bits(means[1], rates[0], 32),
 			     rate_format_bits(means[0], rates[1], 32));
+	append_periods(comparing, text);
 	append_reason(comparing, text);
 	if (fabs(change) >= SAME)
 		append_firmware(comparing, text);

@@ -242,17 +242,13 @@ static int find_number(sqlite3 *db, const char *cluster, const char *id, int64_t
 	return result;
 }
 
-int jobs_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err)
+/* Read a job, and end the transaction. @result: 0 or an error: there is none. Return: as jobs_find() */
+static int get_job(struct reader *reader, int result, int64_t number, struct job *ret, struct error *err)
 {
 	struct job job = { 0 };
 	sqlite3_stmt *row = NULL;
-	int64_t number = 0;
 	bool found = false;
-	int result = reader_begin(reader, err);
 
-	if (result < 0)
-		return result;
-	result = find_number(reader->db, cluster, id, &number, err);
 	if (result > 0)
 		result = db_prepare(reader->db, "SELECT " JOB_COLUMNS JOB_FROM " WHERE number = ?1", &row, err);
 	if (row) {
@@ -292,6 +288,24 @@ int jobs_minutes(struct reader *reader, int64_t number, int64_t since_us, int64_
 	sqlite3_finalize(rows);
 	reader_end(reader);
 	return result < 0 ? result : 0;
+}
+
+int jobs_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err)
+{
+	int64_t number = 0;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = find_number(reader->db, cluster, id, &number, err);
+	return get_job(reader, result, number, ret, err);
+}
+
+int jobs_get(struct reader *reader, int64_t number, struct job *ret, struct error *err)
+{
+	int result = reader_begin(reader, err);
+
+	return result < 0 ? result : get_job(reader, 1, number, ret, err);
 }
 
 /* --- writing --- */
