@@ -37,6 +37,8 @@ void findings_step_done(struct findings_step *step)
 	running_jobs_done(&step->running);
 	free(step->jobs);
 	free(step->job_ports);
+	free(step->minutes);
+	free(step->phases);
 	free(step->restored);
 	memset(step, 0, sizeof(*step));
 }
@@ -149,6 +151,48 @@ static int update_jobs(struct findings_step *step, bool shape_changed, struct er
 	/* Without memory, they are tried again. */
 	step->jobs_changed = code < 0;
 	return code;
+}
+
+/* The phase of a job at the last sweep; @at: where to search, since both lists have descending numbers. */
+static bool was_in_phase(const struct findings_step *step, size_t *at, int64_t number, enum job_phase phase)
+{
+	while (*at < step->phase_count && step->phases[*at].number > number)
+		++*at;
+	return *at < step->phase_count && step->phases[*at].number == number && step->phases[*at].phase == phase;
+}
+
+/* The rhythms of jobs are stored in the first sweep of a minute, and when their phase changes. */
+static int list_minutes(struct findings_step *step, struct sweep *sweep, struct error *err)
+{
+	int64_t minute = sweep->wall_us / (60 * INT64_C(1000000));
+	struct job_minute *minutes = calloc(step->running.count + 1, sizeof(*minutes));
+	struct job_phase_of *phases = calloc(step->running.count + 1, sizeof(*phases));
+	size_t count = 0, phase_count = 0, at = 0;
+
+	if (!minutes || !phases) {
+		free(minutes);
+		free(phases);
+		return err_nomem(err);
+	}
+	for (size_t i = 0; i < step->running.count; i++) {
+		int64_t number = step->running.list[i].number;
+		const struct job_state *state = health_job_state(step->health, number);
+
+		if (!state)
+			continue;
+		if (minute != step->minute || !was_in_phase(step, &at, number, state->phase))
+			minutes[count++] = job_minute_of(number, state, sweep->wall_us, sweep->start_us);
+		phases[phase_count++] = (struct job_phase_of){ number, state->phase };
+	}
+	free(step->minutes);
+	free(step->phases);
+	step->minute = minute;
+	step->minutes = minutes;
+	step->phases = phases;
+	step->phase_count = phase_count;
+	sweep->job_minutes = minutes;
+	sweep->job_minute_count = count;
+	return 0;
 }
 
 /* Arrays of health_input for one sweep. */
@@ -361,6 +405,8 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 	}
 	if (code == 0)
 		code = request_tables(step, routes, err);
+	if (code == 0)
+		code = list_minutes(step, sweep, err);
 	gathered_done(&all);
 	if (code == 0)
 		sweep->finding_count = health_open(step->health, &sweep->findings);

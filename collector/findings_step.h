@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analysis/health.h"
+#include "analysis/job_minute.h"
 #include "collector/sink.h"
 
 struct details;
@@ -66,6 +67,11 @@ struct findings_step {
 	struct health_job *jobs;
 	uint32_t *job_ports;
 	size_t job_port_count;
+	/* Their rhythms: the minute of the newest ones, those of this sweep, the phase of each at the last sweep. */
+	int64_t minute;
+	struct job_minute *minutes;
+	struct job_phase_of { int64_t number; enum job_phase phase; } *phases; /* by descending number */
+	size_t phase_count;
 	/* Set before findings_step_run(): fast_jobs_sweep(), or NULL. */
 	const struct health_sample *job_samples;
 	size_t job_sample_count;
