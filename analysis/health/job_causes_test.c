@@ -46,7 +46,7 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 	return at_us >= WORLD_BOOT_US + stated_from_us ? &stated : &runs;
 }
 
-/* Two leaves, two spines, eight hosts with one HCA, four on each leaf; and eight hosts with two HCAs, one on each leaf. */
+/* Two leaves, two spines, eight hosts with one HCA, four on each leaf; and with two HCAs, one on each leaf. */
 static const struct world_shape single = { 2, 2, 1, 8, 1 }, rails = { 2, 2, 1, 8, 2 };
 
 /* Jobs become slower after 600 s, by a quarter. */
@@ -102,7 +102,8 @@ TEST(each_cause_is_named)
 		{ "a changed table", "routes; job 1 0 7; loads 0.5; wait 580; skew leaf0 101 2; reread leaf0; wait 100",
 		  "routes", { "the forwarding table of leaf0, which it uses, changed" }, NULL },
 		{ "a table that it does not use",
-		  "routes; job 1 0 3; loads 0.5; wait 580; skew leaf1 101 2; reread leaf1; wait 100", "hosts", { NULL }, NULL },
+		  "routes; job 1 0 3; loads 0.5; wait 580; skew leaf1 101 2; reread leaf1; wait 100", "hosts",
+		  { NULL }, NULL },
 		{ "a job on its uplinks",
 		  "routes; job 1 0 5; loads 0.5; loads 0 h6.0; loads 0 h7.0; wait 590; job 2 3 7; loads 0.5; wait 100",
 		  "shared-uplinks", { "job 2 (5 hosts) began to communicate" }, NULL },

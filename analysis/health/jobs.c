@@ -550,7 +550,7 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 	const struct health_limits *limits = &health->settings.limits[FINDING_JOB_STALLED];
 	const struct job_state *state = job->state;
 	unsigned first = count_first(state), waiting = job->host_count - first;
-	char lasted[32], allowed[64] = "", who[280] = "no host stopped before the others", links[JOB_CAUSE_SIZE];
+	char lasted[WHEN_SIZE], longest[WHEN_SIZE], allowed[80] = "", who[280] = "no host stopped before the others", links[JOB_CAUSE_SIZE];
 	struct health_open_finding *open;
 
 	if (job->host_count < limits->warning)
@@ -564,9 +564,10 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 	if (first)
 		describe_first(health, job, first, who, sizeof(who));
 	if (!isnan(state->allowed_s))
-		snprintf(allowed, sizeof(allowed), ", longest pause by its rhythm %.1f s", state->allowed_s);
+		snprintf(allowed, sizeof(allowed), ", longest pause by its rhythm %s",
+			 when_format_span((int64_t)(1e6 * state->allowed_s), longest));
 	health_text(open, "%u of %u hosts " TENSE("wait", "waited") " for %s%s: %s%s%s", waiting, job->host_count,
-		    health_duration(health->now_us - state->since_us, lasted), allowed, who, *links ? "; " : "", links);
+		    when_format_span(health->now_us - state->since_us, lasted), allowed, who, *links ? "; " : "", links);
 	health_number(open, "job_number", (double)job->number);
 	health_number(open, "job_hosts", job->host_count);
 	health_number(open, "stalled_s", (double)(health->now_us - state->since_us) / SECOND_US);
@@ -584,7 +585,9 @@ static void hold_slower(struct health *health, struct watched_jobs *jobs, struct
 		FINDING_CAUSE_SLOWER_WAITS, FINDING_CAUSE_SLOWER_RAIL, FINDING_CAUSE_SLOWER_FABRIC,
 		FINDING_CAUSE_SLOWER_HOSTS };
 	const struct job_state *state = job->state;
-	const bool periodic = !isnan(state->now.period_s) && !isnan(state->before.period_s);
+	/* state->now is of a longer time, in which the job was faster. */
+	const double period_s = state->before.period_s * state->slower;
+	const double bytes_per_s = state->before.bytes_per_s / state->slower;
 	char now[32], before[32], change[160];
 	struct health_open_finding *open;
 	const char *found[2] = { NULL, NULL };
@@ -609,12 +612,12 @@ static void hold_slower(struct health *health, struct watched_jobs *jobs, struct
 		    first < 0 ? FINDING_CAUSE_SLOWER_HOSTS : names[first]);
 	if (!open)
 		return;
-	if (periodic)
+	if (!isnan(period_s))
 		snprintf(change, sizeof(change), "an iteration " TENSE("takes", "took") " %.2f s instead of %.2f s, "
-			 "%.0f %% longer", state->now.period_s, state->before.period_s, 100 * (state->slower - 1));
+			 "%.0f %% longer", period_s, state->before.period_s, 100 * (state->slower - 1));
 	else
 		snprintf(change, sizeof(change), "its rate " TENSE("is", "was") " %s instead of %s, %.0f %% lower",
-			 rate_format_bits(state->now.bytes_per_s, now, sizeof(now)),
+			 rate_format_bits(bytes_per_s, now, sizeof(now)),
 			 rate_format_bits(state->before.bytes_per_s, before, sizeof(before)),
 			 100 * (1 - 1 / state->slower));
 	health_text(open, "%s: %s%s%s", change, found[0] ? found[0] : "the cause is not known",
@@ -623,9 +626,9 @@ static void hold_slower(struct health *health, struct watched_jobs *jobs, struct
 	health_number(open, "job_number", (double)job->number);
 	health_number(open, "job_hosts", job->host_count);
 	health_number(open, "slower_percent", 100 * (state->slower - 1));
-	add_number(open, "period_s", state->now.period_s);
+	add_number(open, "period_s", period_s);
 	add_number(open, "period_before_s", state->before.period_s);
-	add_number(open, "bytes_per_s", state->now.bytes_per_s);
+	add_number(open, "bytes_per_s", bytes_per_s);
 	add_number(open, "bytes_per_s_before", state->before.bytes_per_s);
 }
 

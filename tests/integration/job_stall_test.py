@@ -61,7 +61,7 @@ def main():
             tap.result(STOPPED in rows[0]["text"], "and names the host that stopped", rows[0]["text"])
             tap.result(abs(as_seconds(rows[0]["since"]) - began) < 4, "and when", (rows[0]["since"], began))
         sim.run(IBWIRE_SIM, "repair")
-        tap.result(wait_for(lambda: all(row["closed"] for row in stalled(sim)), 60, 0.5),
+        tap.result(wait_for(lambda: all(row["closed"] for row in stalled(sim)), 90, 0.5),
                    "it closes when the job goes on", stalled(sim))
         tap.equal("once", len(stalled(sim)), 1)
         stop(collector)

@@ -63,6 +63,7 @@ struct virtual_job {
 	bool adaptive, coupled;
 	bool runs;
 	int64_t on_us, off_us, phase_us; /* communication and computation times; off_us 0: no computation */
+	double pace;            /* speed of its computation, or share of its load without phases; 0: it is stopped */
 	double noise;           /* random reduction of the rate in each sweep, at most this share */
 	uint64_t stride, fan, seed;
 	bool *hosts, *targets;  /* by host */
@@ -82,7 +83,7 @@ enum change_kind {
 	CHANGE_LOCK, CHANGE_UNLOCK, CHANGE_ADAPTIVE, CHANGE_STATIC, CHANGE_ERRORS, CHANGE_ERRORS_END,
 	CHANGE_SKEW, CHANGE_SKEW_END,
 	CHANGE_ORDER, CHANGE_BLACK_HOLE, CHANGE_CLEAR, CHANGE_SM_STOP, CHANGE_SM_START, CHANGE_SM_HANDOVER,
-	CHANGE_SM_TWO, CHANGE_JOB_START, CHANGE_JOB_STOP, CHANGE_JOB_LEAVE, CHANGE_SWAP, CHANGE_UNPLUG,
+	CHANGE_SM_TWO, CHANGE_JOB_START, CHANGE_JOB_STOP, CHANGE_JOB_LEAVE, CHANGE_JOB_PACE, CHANGE_SWAP, CHANGE_UNPLUG,
 	CHANGE_NAME,
 };
 

@@ -432,6 +432,18 @@ static int put_hosts(const struct line *line, struct virtual_event event, struct
 	return code;
 }
 
+/* freeze JOB: its processes stop; straggle JOB part=0.3: its computation, or its load without phases, is that share slower. */
+static int put_pace(const struct line *line, struct virtual_event event, struct error *err)
+{
+	struct virtual_event end = event;
+	double part = !strcmp(line->args[0], "freeze") ? 1 : 0.3;
+	int code = get_share(line, "part", &part, err);
+
+	event.x = 1 - part;
+	end.x = 1;
+	return code < 0 ? code : put_both(line, &event, &end, err);
+}
+
 static const struct verb {
 	const char *name;
 	const char *args;      /* types, '?': parsed by @put; as many words at most */
@@ -461,6 +473,8 @@ static const struct verb {
 	{ "sm", "?", "for", false, CHANGE_SM_STOP, CHANGE_SM_START, put_sm },
 	{ "start", "J", "for", false, CHANGE_JOB_START, CHANGE_JOB_STOP, NULL },
 	{ "stop", "J", "for", false, CHANGE_JOB_STOP, CHANGE_JOB_START, NULL },
+	{ "freeze", "J", "for", false, CHANGE_JOB_PACE, CHANGE_JOB_PACE, put_pace },
+	{ "straggle", "J", "part for", false, CHANGE_JOB_PACE, CHANGE_JOB_PACE, put_pace },
 	{ "leave", "J?", "hosts", false, CHANGE_JOB_LEAVE, CHANGE_JOB_LEAVE, put_leave },
 	{ "swap", "FF", "", false, CHANGE_SWAP, CHANGE_SWAP, NULL },
 	{ "unplug", "P", "", false, CHANGE_UNPLUG, CHANGE_UNPLUG, NULL },

@@ -463,6 +463,11 @@ void virtual_apply(struct virtual *world, const struct virtual_event *event)
 		world->jobs[event->a].runs = event->what == CHANGE_JOB_START;
 		world->loads_changed = true;
 		break;
+	case CHANGE_JOB_PACE:
+		/* It begins with an iteration. */
+		world->jobs[event->a].pace = event->x;
+		world->jobs[event->a].phase_us = -event->at_us;
+		break;
 	case CHANGE_JOB_LEAVE:
 		world->jobs[event->a].left[event->b] = true;
 		world->loads_changed = true;

@@ -244,7 +244,8 @@ void virtual_share(struct virtual *world)
 /* Communication time of a job until @until_us. */
 static int64_t communicated_us(const struct virtual_job *job, int64_t until_us)
 {
-	int64_t period_us = job->on_us + job->off_us, at_us = until_us + job->phase_us;
+	int64_t off_us = (int64_t)((double)job->off_us / job->pace);
+	int64_t period_us = job->on_us + off_us, at_us = until_us + job->phase_us;
 	int64_t rest_us = at_us % period_us;
 
 	return at_us / period_us * job->on_us + (rest_us < job->on_us ? rest_us : job->on_us);
@@ -252,7 +253,7 @@ static int64_t communicated_us(const struct virtual_job *job, int64_t until_us)
 
 static double activity(struct virtual *world, const struct virtual_job *job, int64_t from_us, int64_t to_us)
 {
-	double part = 1, noise;
+	double part = job->pace, noise;
 	uint64_t sweep = (uint64_t)(from_us / world->interval_us);
 
 	if (job->off_us > 0)
@@ -268,7 +269,7 @@ void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us)
 		world->ports[i].rate = world->ports[i].wait_rate = 0;
 	for (size_t i = 0; i < world->job_count; i++) {
 		const struct virtual_job *job = &world->jobs[i];
-		double part = job->runs ? activity(world, job, from_us, to_us) : 0;
+		double part = job->runs && job->pace > 0 ? activity(world, job, from_us, to_us) : 0;
 
 		for (size_t j = 0; part > 0 && j < job->load_count; j++) {
 			world->ports[job->loads[j].port].rate += part * job->loads[j].bits_per_s;

@@ -308,8 +308,8 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 
 int virtual_job(struct virtual *world, const char *spec, struct error *err)
 {
-	struct virtual_job job = { .load = 0.5, .coupled = true, .runs = true, .on_us = 1, .stride = 1, .fan = 4,
-				   .seed = world->job_count + 1, .rails = UINT64_MAX };
+	struct virtual_job job = { .load = 0.5, .pace = 1, .coupled = true, .runs = true, .on_us = 1,
+				   .stride = 1, .fan = 4, .seed = world->job_count + 1, .rails = UINT64_MAX };
 	char *copy = strdup(spec);
 	int code;
 
