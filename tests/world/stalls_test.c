@@ -24,7 +24,7 @@ static const char *const SPAN_NAMES[] = { "quiet", "loading", "iteration", "eval
 static const unsigned SHARES[TRAINING_FAULT_KINDS] = { 25, 10, 7, 27, 14, 10, 7 };
 
 /* After the moment at which a fault could be known; a slowdown is observed for as long after it began if never. */
-static const double OBSERVED_S = 120;
+static const double OBSERVED_S = 120, OBSERVED_SWEEPS = 60;
 
 /* Suspects are judged when the fault is found, and so much later. */
 static const double LATER_STOP_S = 10, LATER_SLOWER_S = 60;
@@ -78,7 +78,7 @@ static enum training_fault_kind fault_kind(uint64_t number)
 }
 
 /* A job of 4 to 48 hosts, which is disturbed after it has run for some time, and a second one beside it or later. */
-static struct training *case_create(struct fault_case *c, uint64_t number, uint32_t *hosts)
+static struct training *case_create(struct fault_case *c, uint64_t number, double interval_s, uint32_t *hosts)
 {
 	struct training *world;
 	struct training_job rival;
@@ -111,11 +111,13 @@ static struct training *case_create(struct fault_case *c, uint64_t number, uint3
 	}
 	c->job.eval_every_s = c->job.eval_every_s < 3000 ? 250 : INFINITY;
 	c->job.eval_s = fmin(c->job.eval_s, 30);
-	c->fault.at_us = us(uniform(c, 450, 650));
+	/* Some hundred sweeps before it, in which a job can be learnt. */
+	c->fault.at_us = us(uniform(c, 450, 650) * (interval_s > 5 ? 6 : 1));
 	c->fault.host = hosts[(uint32_t)uniform(c, 0, c->job.host_count)];
 	c->fault.rail = (unsigned)uniform(c, 0, c->shape.rails);
 	c->fault.factor = c->fault.kind == TRAINING_SLOW_HOST ? uniform(c, 1.05, 1.5) :
 			  uniform(c, 0, 1) < 0.5 ? 0.25 : 0.5;
+	c->fault.resolution_s = 1; /* for sweeps of 10 s, too, which shows what these lose */
 	c->fault.unreadable = uniform(c, 0, 1) < 0.5;
 	c->shape.seed = c->seed;
 	world = training_create(&c->shape);
@@ -188,7 +190,7 @@ static void watch_sweep(struct fault_case *c, struct job_watch *watch, struct tr
 static void case_run(struct fault_case *c, uint64_t number, double interval_s)
 {
 	uint32_t hosts[96];
-	struct training *world = case_create(c, number, hosts);
+	struct training *world = case_create(c, number, interval_s, hosts);
 	struct training_sweep sweep;
 	struct job_watch *watch;
 	enum job_phase previous = JOB_PHASE_LEARNING;
@@ -197,14 +199,15 @@ static void case_run(struct fault_case *c, uint64_t number, double interval_s)
 	watch = job_watch_create(sweep.members, sweep.member_count, us(interval_s));
 	assert_non_null(watch);
 	for (double at = 0.3; ; at += interval_s) {
-		double known, until = (double)c->fault.at_us / 1e6 + OBSERVED_S + 30 * c->job.compute_s;
+		double known, observed = fmax(OBSERVED_S, OBSERVED_SWEEPS * interval_s);
+		double until = (double)c->fault.at_us / 1e6 + observed + 30 * c->job.compute_s;
 
 		assert_true(training_advance(world, us(at + 0.5)));
 		training_sweep_run(&sweep, us(at));
 		watch_sweep(c, watch, &sweep, &previous);
 		training_truth(world, 0, &c->truth);
 		known = (double)c->truth.known_us / 1e6;
-		if (c->truth.known_us ? at > known + OBSERVED_S : at > until)
+		if (c->truth.known_us ? at > known + observed : at > until)
 			break;
 		if (c->truth.known_us && at > known && at > c->found_s + 2 + (c->stop ? LATER_STOP_S : LATER_SLOWER_S))
 			break;

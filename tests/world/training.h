@@ -87,6 +87,7 @@ struct training_fault {
 	uint32_t host;           /* of the world */
 	unsigned rail;
 	double factor;
+	double resolution_s;     /* of who could notice: the interval of sweeps */
 	bool unreadable;         /* TRAINING_HCA_STOPS: it does not respond to queries either */
 };
 
@@ -107,7 +108,9 @@ struct training_truth {
 	/*
 	 * When the consequence of the fault could be known. A stop: when the job has been without traffic for longer
 	 * than ever before (last_us + pause_s). A slowdown: the end of the first iteration k >= 3 since the
-	 * fault for which the mean of those k is longer than before by 3 %, and by 4 spread_s / sqrt(k). 0: not (yet)
+	 * fault for which the mean of those k is longer than before by 3 %, and by 4 spread_s / sqrt(k), and the delay
+	 * that they have accumulated is longer than @resolution_s of the fault, or than the pause in an iteration:
+	 * sweeps cannot tell when, between two of them or in a pause, bytes would have been sent. 0: not (yet)
 	 */
 	int64_t known_us;
 };

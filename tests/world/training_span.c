@@ -304,14 +304,16 @@ static void step(struct training *world, struct model_job *job, struct span *spa
 		job->sum_before += length;
 		job->squares_before += length * length;
 	} else if (span->begin_s >= job->fault_s) {
-		double mean = job->sum_before / (double)job->steps_before, excess, spread;
+		double mean = job->sum_before / (double)job->steps_before, excess, spread, hidden;
 
 		job->steps_since++;
 		job->sum_since += length;
 		spread = sqrt(fmax(0, job->squares_before / (double)job->steps_before - mean * mean));
 		excess = job->sum_since / (double)job->steps_since - mean;
+		hidden = fmin(job->fault->resolution_s, mean * (1 - job->wire_share_sum / (double)job->steps_before));
 		if (isinf(job->known_s) && job->steps_since >= 3 && excess >= 0.03 * mean &&
-		    excess >= 4 * spread / sqrt((double)job->steps_since))
+		    excess >= 4 * spread / sqrt((double)job->steps_since) &&
+		    excess * (double)job->steps_since >= hidden)
 			job->known_s = span->end_s;
 	}
 }
