@@ -8,7 +8,8 @@ Runs ./quickstart in tmux, types keys at each stage of the story, and writes doc
 busy machine rates are uneven. Needs tmux and Python's standard library. The picture "report", the report of a
 job that runs during the story, is docs/pictures/report.png; "acceptance", the acceptance page of a fabric with
 planted faults, is docs/pictures/acceptance.png; "link", the page of a link with a bad cable that is exchanged, is
-docs/pictures/link.png. They need chromium-headless-shell, the last two also build/tests/screen/record_db.
+docs/pictures/link.png. They need chromium-headless-shell, the last two also build/tests/screen/record_db. "hang",
+"neighbor" and "straggler", the reports of jobs in the stories of ibwire-sim, are docs/pictures/job-NAME.png.
 """
 import glob
 import html
@@ -320,9 +321,20 @@ def capture_link():
         browse(f"{folder}/link.html", "link", LINK_SIZE)
 
 
+STORIES, STORY_SIZE = ("hang", "neighbor", "straggler"), (1440, 1000)
+
+
+def capture_story(name):
+    """Five minutes each. The page is that of the job while it is stalled or slower."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([f"{TOP}/build/ibwire-sim", "story", name], check=True, cwd=folder, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "TZ": "UTC"})
+        browse(f"{folder}/story-{name}/report.html", f"job-{name}", STORY_SIZE)
+
+
 def main():
-    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report", "acceptance", "link"]
-    for name in ("report", "acceptance", "link"):
+    wanted = sys.argv[1:] or [picture[0] for picture in PICTURES] + ["report", "acceptance", "link", *STORIES]
+    for name in ("report", "acceptance", "link", *STORIES):
         if name in wanted and not BROWSERS:
             print(f'pictures: chromium-headless-shell is not installed: the picture "{name}" is not made')
             wanted.remove(name)
@@ -333,6 +345,10 @@ def main():
     if "link" in wanted:
         capture_link()
         wanted.remove("link")
+    for name in STORIES:
+        if name in wanted:
+            capture_story(name)
+            wanted.remove(name)
     if not wanted:
         return
     tmux("new-session", "-d", "-x", "120", "-y", "36", "-c", TOP, "TERM=tmux-256color COLORTERM= ./quickstart --sim")
