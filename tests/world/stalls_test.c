@@ -352,7 +352,8 @@ static void measure(unsigned count, double interval_s)
 		tally_add(&tallies[TRAINING_FAULT_KINDS + !c.stop], &c);
 	}
 	print_message("# note: sweeps of %.0f s. Delay after the moment at which it could be known, seconds; culprit first "
-		      "and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s (slowdown) later\n", interval_s);
+		      "and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s (slowdown) later\n",
+		      interval_s);
 	print_message("# note: %-14s %5s %9s %6s %8s %8s %8s %6s %6s %6s %6s %5s %8s %6s\n", "fault", "cases",
 		      "knowable", "found", "median", "90 %", "worst", "first", "three", "first", "three", "rail",
 		      "false", "other");
