@@ -63,6 +63,7 @@ struct host {
 	bool seen;            /* was read at all */
 	bool begun, active;   /* a job may run; it communicates, or pauses for a short time */
 	int64_t began_us;     /* CLOCK_BOOTTIME; 0: not known */
+	int64_t since_us;     /* likewise; if it is not known, when it was read first */
 	int64_t resumed_us;   /* the same of the last traffic after a pause */
 	int64_t quiet_us;     /* since when it is quiet; 0: it is not */
 	uint64_t from_sweep;  /* first one to be compared */
@@ -154,10 +155,11 @@ static float *rate_of(struct job_detect *detect, size_t host, uint64_t sweep)
 	return &detect->rates[host * CLUSTER_SWEEPS + sweep % CLUSTER_SWEEPS];
 }
 
-static void begin_host(struct host *host, uint64_t sweep, int64_t at_us)
+static void begin_host(struct host *host, uint64_t sweep, int64_t at_us, bool known)
 {
 	host->begun = true;
-	host->began_us = at_us;
+	host->began_us = known ? at_us : 0;
+	host->since_us = at_us;
 	host->from_sweep = sweep;
 	host->before_count = 0;
 	host->xmit_begun = host->rcv_begun = host->begun_s = 0;
@@ -211,14 +213,14 @@ static void update_host(struct job_detect *detect, struct host *host, double rat
 	}
 	host->quiet_us = 0;
 	if (!host->begun) {
-		begin_host(host, detect->sweep, first ? 0 : began_us);
+		begin_host(host, detect->sweep, began_us, !first);
 		host->before_count = first;
 		host->before_sum = host->before_most = first ? rate : 0;
 		host->resumed_us = host->began_us;
 	} else if (!host->active) {
 		host->resumed_us = began_us;
 	} else if (host->before_count && rises(host, rate)) {
-		begin_host(host, detect->sweep, began_us);
+		begin_host(host, detect->sweep, began_us, true);
 		host->resumed_us = began_us;
 	}
 	host->active = true;
@@ -541,14 +543,13 @@ static void set_begin(const struct job_detect *detect, struct detected_job *job)
 		const struct host *host = &detect->hosts[job->hosts[i]];
 
 		known = known && host->began_us;
-		if (host->began_us < begin_us) {
-			begin_us = host->began_us;
+		if (host->since_us < begin_us) {
+			begin_us = host->since_us;
 			job->first_host = job->hosts[i];
 		}
 	}
 	job->begin_known = known;
-	if (known)
-		job->begin_us = begin_us;
+	job->begin_us = begin_us;
 }
 
 static void set_confidence(const struct job_detect *detect, struct detected_job *job, const struct cluster_quality *q)

@@ -313,6 +313,7 @@ static int collect(const struct collect_options *options, struct local *local, s
 		.adaptive_routing = options->adaptive_routing,
 		.fast_jobs_us = fast_jobs_us(options),
 		.firmware = options->firmware,
+		.detect_jobs = options->settings.detect_jobs,
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,

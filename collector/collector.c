@@ -316,6 +316,8 @@ static int run_once(const struct collector_settings *settings, const struct coll
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);
 	if (code == 0)
 		code = findings_step_init(&collector.findings, settings->health, settings->shape, err);
+	if (code == 0 && settings->detect_jobs && sink->store_detected)
+		code = detect_step_init(&collector.detect, settings->interval_us, settings->switches_only, err);
 	if (code == 0) {
 		/* Takes a while, in parallel to restoring from the store. */
 		topology_monitor_start(&collector.topology);
@@ -334,6 +336,7 @@ static int run_once(const struct collector_settings *settings, const struct coll
 	engine_destroy(collector.engine);
 	findings_step_done(&collector.findings);
 	fast_jobs_done(&collector.fast);
+	detect_step_done(&collector.detect);
 	node_memory_done(&collector.memory);
 	events_done(&collector.events);
 	conservation_done(&collector.conservation);

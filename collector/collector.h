@@ -47,6 +47,7 @@ struct collector_settings {
 	bool adaptive_routing;         /* query AdaptiveRoutingInfo of NVIDIA's switches after each discovery */
 	int64_t fast_jobs_us;          /* between sweeps, HCA ports of running jobs (fast_jobs.h); 0: never */
 	bool firmware;                 /* query GeneralInfo of NVIDIA's nodes (firmware_read.h) */
+	bool detect_jobs;              /* find jobs that no batch system begins (detect_step.h) */
 	bool switches_only;            /* HCAs are not polled: the counters of their switch ports mirror them */
 	struct engine_settings engine;
 	const struct health_settings *health; /* thresholds of findings; NULL: the defaults */

@@ -60,8 +60,9 @@ struct findings_step {
 	/* Likewise: temperatures of transceivers. */
 	const struct health_cable *cables;
 	size_t cable_count;
-	/* Likewise: other jobs run. */
+	/* Likewise: other jobs run. The revision changes with them. */
 	bool jobs_changed;
+	uint64_t jobs_revision;
 	/* The running jobs, their ports (indices into the fabric of this generation), and all of those. */
 	struct running_jobs running;
 	struct health_job *jobs;

@@ -395,8 +395,10 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 	collector->findings.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->findings.log_holders) : 0;
 	collector->findings.left_out =
 		sink->nodes_left_out ? sink->nodes_left_out(sink->ctx, collector->findings.left_out_first) : 0;
-	if (sink->running_jobs && sink->running_jobs(sink->ctx, &collector->findings.running))
+	if (sink->running_jobs && sink->running_jobs(sink->ctx, &collector->findings.running)) {
 		collector->findings.jobs_changed = true;
+		collector->findings.jobs_revision++;
+	}
 	collector->findings.cable_count = 0;
 	collector->findings.cables = sink->imported_cables ?
 					     sink->imported_cables(sink->ctx, &collector->findings.cable_count) : NULL;
@@ -584,6 +586,8 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
 	code = handle_store(collector, code, sweep.wall_us, err);
+	if (code == 0 && !collector->store_failed)
+		code = detect_step_run(&collector->detect, &sweep, &collector->findings, collector->sink, err);
 	/* The readings are stored first. The last sweep needs no discovery after it. */
 	return code < 0 || last ? code : verify_links(collector, sweep.start_us, err);
 }

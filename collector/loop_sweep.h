@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "collector/conservation.h"
 #include "collector/details.h"
+#include "collector/detect_step.h"
 #include "collector/events.h"
 #include "collector/topology_monitor.h"
 #include "collector/fast_jobs.h"
@@ -74,6 +75,7 @@ struct collector {
 	struct loop_events loop_events;
 	struct findings_step findings;
 	struct fast_jobs fast;
+	struct detect_step detect;
 	char boot_id[BOOT_ID_SIZE];
 	int64_t discovery_us;        /* of the last discovery, until it is stored with a sweep */
 	uint64_t discovery_smps;

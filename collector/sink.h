@@ -159,6 +159,9 @@ void restored_done(struct restored *restored);
 struct running_job {
 	int64_t number;
 	char *id, *hosts; /* hosts: as Slurm writes them; "": no list */
+	/* Of a job that was found in the traffic (analysis/job_detect.h); 0 or NAN: it was begun. */
+	double confidence;
+	int64_t begin_us; /* wall clock */
 };
 
 struct running_jobs {
@@ -167,6 +170,17 @@ struct running_jobs {
 };
 
 void running_jobs_done(struct running_jobs *jobs);
+
+/* A job that was found in the traffic, or what has changed of it. */
+struct detected_record {
+	int64_t number;         /* of its row; 0: a new one, whose number is set */
+	const char *id;         /* of a new one */
+	const char *hosts;      /* as Slurm writes them */
+	double confidence;      /* 0..1 */
+	int64_t begin_us, begin_boot_us; /* of a new one: wall clock, CLOCK_BOOTTIME */
+	int64_t end_us, end_boot_us;     /* likewise; 0: it runs */
+	int64_t replaced_by;    /* number of the job that was begun on its hosts; 0: none */
+};
 
 #define SINK_HOLDERS_SIZE 128
 
@@ -208,6 +222,8 @@ struct sink {
 	 * changed; on an error it has not.
 	 */
 	bool (*running_jobs)(void *ctx, struct running_jobs *jobs);
+	/* Store jobs that were found in the traffic; those that have ended stay as they are. NULL: cannot be done. */
+	int (*store_detected)(void *ctx, struct detected_record *list, size_t count, struct error *err);
 	/*
 	 * The newest temperatures of transceivers that other processes have imported. NULL: none can be. Return: NULL,
 	 * or borrowed until the next call.

@@ -77,6 +77,11 @@ static double number_exit_status(const void *row)
 	return job_of(row)->exit_status >= 0 ? job_of(row)->exit_status : NAN;
 }
 
+static double number_confidence(const void *row)
+{
+	return job_is_detected(job_of(row)) ? 100 * job_of(row)->confidence : NAN;
+}
+
 static void fill_snapshot(struct result *result, size_t at, const void *row)
 {
 	int which = result_column(result, at)->which;
@@ -128,6 +133,8 @@ const struct column job_columns[] = {
 	  .which = JOB_CLUSTER, .help = "cluster of the batch system, in which the id is unique" },
 	{ .key = "suspended_us", .title = "SUSPENDED", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE,
 	  COLUMN_MEMBER(struct job_facts, suspended_us), .help = "time for which it was suspended" },
+	{ .key = "confidence_percent", .title = "CONFIDENCE%", .kind = COLUMN_PERCENT, .priority = 8,
+	  .number = number_confidence, .help = "of a job that the collector found in the traffic of its hosts" },
 	{ 0 },
 };
 

@@ -62,10 +62,17 @@ struct job {
 	int64_t suspended_since_us;   /* wall clock; 0: it is not suspended */
 	int64_t suspended_us;         /* sum of its earlier suspensions */
 	struct job_minute minute;     /* the newest one that the collector stored; its job is 0 without one */
+	double confidence;            /* up to 1: of a job that was found in the traffic; 0 or NAN: it was begun */
 };
 
 /* job_done - free the texts of a job that jobs_find() returned. */
 void job_done(struct job *job);
+
+/* job_is_detected - was it found in the traffic of its hosts (analysis/job_detect.h)? */
+static inline bool job_is_detected(const struct job *job)
+{
+	return job->confidence > 0;
+}
 
 /* job_ending_name - "running", "ended", "replaced", "expired", "suspended" */
 const char *job_ending_name(enum job_ending ending);

@@ -17,7 +17,7 @@
 #include "storage/reader.h"
 
 /* Kinds of settings. ANY_COUNT may be 0. */
-enum setting_kind { SPAN, SPAN_OR_0, COUNT, ANY_COUNT, RATIO, PERCENT };
+enum setting_kind { SPAN, SPAN_OR_0, COUNT, ANY_COUNT, RATIO, PERCENT, YES_NO };
 
 /* A setting stored in a fixed member. */
 struct setting {
@@ -59,6 +59,8 @@ static const struct setting table[] = {
 	{ "expected", "links", ANY_COUNT, HEALTH(expected_links), "links in state Active" },
 	{ "jobs", "fast", SPAN_OR_0, offsetof(struct settings, fast_jobs_us),
 	  "interval at which the collector reads the HCA ports of running jobs between sweeps, 0 = only sweeps" },
+	{ "jobs", "detect", YES_NO, offsetof(struct settings, detect_jobs),
+	  "find jobs that no batch system begins in the traffic of hosts" },
 	{ "balance", "window", SPAN, BALANCE(window_us), "averaging window of load" },
 	{ "balance", "table_ratio", RATIO, BALANCE(table_ratio),
 	  "routing is uneven above this multiple of the mean destination count" },
@@ -171,6 +173,10 @@ static bool set_fixed(struct settings *settings, const struct setting *setting, 
 	case PERCENT:
 		*form = "a percentage such as 20%";
 		return parse_percent(value, target);
+	case YES_NO:
+		*form = "yes or no";
+		*(bool *)target = !strcmp(value, "yes");
+		return !strcmp(value, "yes") || !strcmp(value, "no");
 	}
 	return false;
 }
@@ -561,6 +567,9 @@ static void append_value(const struct settings *settings, const struct setting *
 		break;
 	case PERCENT:
 		text_appendf(text, "%g%%", 100 * *(const double *)value);
+		break;
+	case YES_NO:
+		text_append(text, *(const bool *)value ? "yes" : "no");
 		break;
 	}
 	text_append(text, "\n");

@@ -25,6 +25,7 @@ struct settings {
 	struct health_settings health;
 	int64_t fast_jobs_us;        /* --fast-jobs of `ibwire collect`; 0: off */
 	bool is_given;               /* a file was named */
+	bool detect_jobs;
 	struct shape_settings shape; /* its lists are owned */
 	size_t class_count, rail_count, adaptive_count;
 	const char **plan_files;     /* of the cabling plan */

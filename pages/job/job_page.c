@@ -112,6 +112,8 @@ static const char *time_note(const struct job_report *report, struct page *page)
 		     when_format_local(report->end_us, until), ending ? ", " : "", ending ? ending : "");
 	if (suspended_us)
 		text_appendf(&text, "; suspended for %s of this time", when_format_span(suspended_us, span));
+	if (job_is_detected(job))
+		text_appendf(&text, "; found in the traffic, confidence %.0f %%", 100 * job->confidence);
 	return page_keep(page, &text);
 }
 
@@ -322,7 +324,7 @@ enum { ID, NAME, HOSTS, COMMAND, BEGIN, END, DURATION, RUNNING, ENDING, ENDED_BY
        SOURCE, INTERVAL, STEP, XMIT, RCV, AT_LEAST, ERRORS, MEAN_XMIT, MEAN_RCV, PEAK_XMIT, PEAK_RCV, EARLY, LATE,
        LATE_FROM, HOSTS_CV, RAILS_CV, SLOWEST, PORTS, PORTS_KNOWN, PORTS_UNUSED, LEAVES, OTHERS, ROUTES_KNOWN,
        AR_ON, AR_OFF, AR_UNKNOWN, AGGREGATION, CLOCK_STEP, NOTES, FIRST_LABEL, SUSPENDED = FIRST_LABEL + JOB_LABELS,
-       JOB_COLUMNS };
+       CONFIDENCE, JOB_COLUMNS };
 
 /* Rows, NULL if their cells are unknown: the report, and the same if its ports, history or fabric are known. */
 enum { REPORT_ROW, KNOWN_ROW, HISTORY_ROW, FABRIC_ROW, REPORT_ROWS };
@@ -385,6 +387,7 @@ static const struct column job_columns[JOB_COLUMNS] = {
 	[FIRST_LABEL + JOB_ACCOUNT] = { .key = "account", .kind = COLUMN_TEXT },
 	[FIRST_LABEL + JOB_PARTITION] = { .key = "partition", .kind = COLUMN_TEXT },
 	[SUSPENDED] = { .key = "suspended_us", .kind = COLUMN_SPAN_US },
+	[CONFIDENCE] = { .key = "confidence_percent", .kind = COLUMN_PERCENT },
 };
 
 static void put_text(struct result *result, size_t column, const char *chars)
@@ -409,6 +412,8 @@ static void put_job(const struct job_report *report, struct result *result)
 	for (int i = 0; i < JOB_LABELS; i++)
 		put_text(result, FIRST_LABEL + i, job->labels[i]);
 	result_integer(result, SUSPENDED, job_suspended_us(job, &(struct job){ .end_us = report->end_us }));
+	if (job_is_detected(job))
+		result_real(result, CONFIDENCE, 100 * job->confidence);
 	cells_nonzero(result, END, report->running ? 0 : report->end_us);
 	result_text(result, ENDING, job_ending_name(job->ending));
 	put_text(result, ENDED_BY, job->ended_by);

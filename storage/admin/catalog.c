@@ -85,6 +85,7 @@ const struct catalog_table catalog_tables[] = {
 	    { "hosts", NULL, "iif(hosts = '', '', '(hidden)')" }, { "command", NULL, "''" },
 	    BOOT_OF("begin_boot_id"), BOOT_OF("end_boot_id") } },
 	{ "job_rhythm", DATA_RHYTHMS, RANGE_JOBS, "job", 1, NULL, NULL, PLAIN },
+	{ "job_detected", DATA_SNAPSHOTS, RANGE_JOBS, "job", 1, NULL, NULL, PLAIN },
 	{ "finding", DATA_FINDINGS, RANGE_FINDINGS, "id", 1, NULL, NULL,
 	  { GUID("node_guid"), GUID("peer_guid"),
 	    { "closed_us", "CASE WHEN closed_sweep <= " CATALOG_LAST " THEN closed_us END", NULL },

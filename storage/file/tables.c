@@ -577,8 +577,9 @@ void tables_append_columns(struct text *sql, counter_set set)
 }
 
 /* Tables that version 7 added, which follow those of version 6; NULL ends the list. */
-static const char *const tables_7[] = { tables_firmware, tables_wait_contradicted, tables_cable, tables_pkey,
-					tables_rhythm, NULL };
+static const char *const tables_7[] = {
+	tables_firmware, tables_wait_contradicted, tables_cable, tables_pkey, tables_rhythm, tables_job_detected, NULL
+};
 
 void tables_append_untyped(struct text *sql, int version)
 {

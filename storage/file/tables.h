@@ -69,6 +69,9 @@ extern const char tables_rhythm[];
 /* Other tables that version 7 added (tables_node.c). */
 extern const char tables_firmware[], tables_wait_contradicted[], tables_pkey[];
 
+/* Jobs that were found in the traffic (tables_detected.c), which version 7 added. */
+extern const char tables_job_detected[];
+
 /* The table of jobs, that of versions 2 to 5, and those of findings since version 3, without constraints of types. */
 extern const char tables_job[], tables_job_5[], tables_finding[];
 

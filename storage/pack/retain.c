@@ -301,6 +301,8 @@ static int retain_jobs(struct compaction *compaction, const struct writer_retent
 		"DELETE FROM job_rhythm WHERE (job, wall_us) IN (SELECT job, wall_us FROM job_rhythm WHERE job IN "
 		JOBS " LIMIT 2048)", NULL,
 	}, {
+		"DELETE FROM job_detected WHERE job IN " JOBS, NULL,
+	}, {
 		"DELETE FROM job WHERE number IN " JOBS,
 		"UPDATE snapshot SET complete = 0 WHERE complete AND name IN (SELECT 'job-' || number || '-begin' FROM "
 		JOBS " UNION ALL SELECT 'job-' || number || '-end' FROM " JOBS ")",

@@ -26,8 +26,8 @@
 	"j.number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id, begin_sweep, end_us," \
 	" end_boot_us, end_boot_id, end_sweep, ending, ended_by, exit_status, suspended_since_us, suspended_us," \
 	" cluster, user, account, partition, " SNAPSHOT_OF("begin") ", " SNAPSHOT_OF("end") ", " JOB_DISPLAY_ID \
-	", " MINUTE_COLUMNS("r")
-enum { FIRST_LABEL = 18, FIRST_OF_MINUTE = FIRST_LABEL + JOB_LABELS + 3 };
+	", (SELECT confidence FROM job_detected d WHERE d.job = j.number), " MINUTE_COLUMNS("r")
+enum { FIRST_LABEL = 18, FIRST_OF_MINUTE = FIRST_LABEL + JOB_LABELS + 4 };
 
 /* Jobs with their newest row of job_rhythm until ?9, which is NULL if it is not bound: the newest of all. */
 #define JOB_FROM \
@@ -139,6 +139,7 @@ static int read_job(sqlite3_stmt *row, struct job *ret, struct error *err)
 		.begin_snapshot = sqlite3_column_int64(row, FIRST_LABEL + JOB_LABELS),
 		.end_snapshot = sqlite3_column_int64(row, FIRST_LABEL + JOB_LABELS + 1),
 		.minute = read_minute(row, FIRST_OF_MINUTE),
+		.confidence = db_real(row, FIRST_LABEL + JOB_LABELS + 3),
 	};
 	saved_copy_text(ret->id, sizeof(ret->id), row, 1);
 	saved_copy_text(ret->name, sizeof(ret->name), row, 2);
@@ -343,10 +344,10 @@ static int load_running(struct saved_writer *writer, struct running *ret, struct
 	return result;
 }
 
-/* @moment: a job whose end is this moment. */
+/* @moment: a job whose end is this moment. Those that the collector found are ended by it. */
 static bool has_expired(const struct job *job, const struct job *moment, const struct job_rules *rules)
 {
-	return rules->expire_us && job_duration_us(job, moment) > rules->expire_us;
+	return rules->expire_us && !job_is_detected(job) && job_duration_us(job, moment) > rules->expire_us;
 }
 
 /* Store the end of a job: its end, ending, ended_by and exit_status. */
@@ -755,6 +756,8 @@ int jobs_remove(struct saved_writer *writer, int64_t number, struct error *err)
 		result = saved_remove_name(writer, job_snapshot_name(number, end, name), err);
 	if (!result)
 		result = db_execf(writer->db, err, "DELETE FROM job_rhythm WHERE job = %lld;"
-				  " DELETE FROM job WHERE number = %lld", (long long)number, (long long)number);
+				  " DELETE FROM job_detected WHERE job = %lld;"
+				  " DELETE FROM job WHERE number = %lld", (long long)number, (long long)number,
+				  (long long)number);
 	return saved_end_step(writer, result, err);
 }

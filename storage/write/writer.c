@@ -369,6 +369,16 @@ static int store_firmware(void *ctx, const struct node_firmware *list, size_t co
 	return end(writer, writer_store_firmware(writer, list, count, err), err);
 }
 
+static int store_detected(void *ctx, struct detected_record *list, size_t count, struct error *err)
+{
+	struct writer *writer = ctx;
+	int result = begin(writer, err);
+
+	if (result < 0)
+		return result;
+	return end(writer, writer_store_detected(writer, list, count, err), err);
+}
+
 static size_t nodes_left_out(void *ctx, char ret_first[SINK_HOLDERS_SIZE])
 {
 	const struct writer *writer = ctx;
@@ -414,7 +424,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 				      .store_caps = store_caps, .store_firmware = store_firmware,
 				      .imported_firmware = writer_imported_firmware, .log_held = log_held,
 				      .nodes_left_out = nodes_left_out, .is_left_out = is_left_out,
-				      .running_jobs = writer_running_jobs,
+				      .running_jobs = writer_running_jobs, .store_detected = store_detected,
 				      .imported_cables = writer_imported_cables, .has_ended = has_ended,
 				      .ctx = writer };
 	/* Before the lock, so that no lock file is created for a file of another program. */

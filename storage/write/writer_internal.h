@@ -154,6 +154,7 @@ struct writer {
 	struct health_cable *cables; /* of the last call of imported_cables() */
 	size_t cable_count;
 	int64_t jobs_version;   /* data_version of db when running jobs were read; 0: read them again */
+	bool jobs_stored;       /* this process has changed jobs since then */
 	int64_t stored_sweep;   /* the newest that this process found or stored; -1: not read yet */
 	/* The fabric whose generation was stored last; ids of its ports by index, 0: left out. */
 	bool generation_known;
@@ -196,6 +197,9 @@ const struct health_cable *writer_imported_cables(void *ctx, size_t *ret_count);
 
 /* writer_running_jobs - running_jobs() of struct sink. */
 bool writer_running_jobs(void *ctx, struct running_jobs *jobs);
+
+/* writer_store_detected - store_detected() of struct sink, in a transaction of the caller (writer_jobs.c) */
+int writer_store_detected(struct writer *writer, struct detected_record *list, size_t count, struct error *err);
 
 /* writer_store_firmware, writer_imported_firmware - of struct sink; the former in a transaction of the caller */
 int writer_store_firmware(struct writer *writer, const struct node_firmware *list, size_t count, struct error *err);

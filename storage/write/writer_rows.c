@@ -66,7 +66,9 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 			" i.wall_us, c.serial FROM cable c CROSS JOIN cable_reading r ON r.node_guid = c.node_guid AND"
 			" r.port = c.port AND r.import = c.last_import JOIN import i ON i.id = c.last_import"
 			" WHERE c.to_import IS NULL AND r.temperature_c NOT NULL",
-	[FIND_JOBS] = "SELECT number, " JOB_DISPLAY_ID ", hosts FROM job j WHERE end_us IS NULL AND ending = 0"
+	[FIND_JOBS] = "SELECT number, " JOB_DISPLAY_ID ", hosts, begin_us,"
+		      " (SELECT confidence FROM job_detected d WHERE d.job = j.number)"
+		      " FROM job j WHERE end_us IS NULL AND ending = 0"
 		      " ORDER BY number DESC LIMIT 1024",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -395,7 +397,11 @@ static bool load_jobs(sqlite3_stmt *rows, struct running_jobs *ret)
 		if (!job)
 			return false;
 		saved_copy_text(id, sizeof(id), rows, 1);
-		*job = (struct running_job){ sqlite3_column_int64(rows, 0), strdup(id), strdup(hosts ? hosts : "") };
+		*job = (struct running_job){
+			.number = sqlite3_column_int64(rows, 0), .id = strdup(id), .hosts = strdup(hosts ? hosts : ""),
+			.begin_us = db_us(rows, 3),
+			.confidence = db_real(rows, 4),
+		};
 		if (!job->id || !job->hosts)
 			return false;
 	}
@@ -414,7 +420,7 @@ bool writer_running_jobs(void *ctx, struct running_jobs *jobs)
 	/* Jobs begin and end in other processes, whose commits change the version. */
 	if (!has_other_commits(writer, &writer->jobs_version))
 		return false;
-	changed = has_other_jobs(rows, jobs);
+	changed = writer->jobs_stored ? 1 : has_other_jobs(rows, jobs);
 	sqlite3_reset(rows);
 	if (changed > 0 && !load_jobs(rows, &now))
 		changed = -1;
@@ -422,6 +428,7 @@ bool writer_running_jobs(void *ctx, struct running_jobs *jobs)
 	if (changed < 0)
 		writer->jobs_version = 0;
 	if (changed > 0) {
+		writer->jobs_stored = false;
 		running_jobs_done(jobs);
 		*jobs = now;
 	} else {

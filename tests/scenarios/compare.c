@@ -272,8 +272,9 @@ static bool running_jobs(void *ctx, struct running_jobs *jobs)
 		for (size_t j = 0; j < world->hosts.host_count; j++)
 			if (world->jobs[i].hosts[j] || world->jobs[i].targets[j])
 				text_appendf(&hosts, "%s%s", hosts.len ? "," : "", world->hosts.hosts[j].name);
-		jobs->list[jobs->count++] = (struct running_job){ (int64_t)i + 1, strdup(world->jobs[i].name),
-								  strdup(text_chars(&hosts)) };
+		jobs->list[jobs->count++] = (struct running_job){ .number = (int64_t)i + 1,
+								  .id = strdup(world->jobs[i].name),
+								  .hosts = strdup(text_chars(&hosts)) };
 		text_done(&hosts);
 	}
 	return true;

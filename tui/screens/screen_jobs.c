@@ -266,7 +266,7 @@ static void fill_state(struct result *result, size_t at, const void *row)
 }
 
 enum { ID, NAME, HOSTS, BEGAN, DURATION, BYTES, STATE, PERIOD, WIRE, PHASE, USER, ACCOUNT, PARTITION, CLUSTER,
-       COLUMNS };
+       CONFIDENCE, COLUMNS };
 
 /* Structs of a row: a struct job_row, a struct job_facts, and its rhythm. */
 enum { JOB_ROW, FACTS, RHYTHM = JOB_RHYTHM_ROW };
@@ -288,6 +288,7 @@ static const struct column columns[COLUMNS] = {
 	[ACCOUNT] = { .key = "account", .row = FACTS, .priority = 6 },
 	[PARTITION] = { .key = "partition", .row = FACTS, .priority = 5 },
 	[CLUSTER] = { .key = "cluster", .row = FACTS, .priority = 7 },
+	[CONFIDENCE] = { .key = "confidence_percent", .row = FACTS, .priority = 8 },
 };
 
 static size_t count(const struct table *table)
@@ -323,15 +324,16 @@ static enum role role(const struct table *table, size_t index, size_t column, en
 	return column == ID ? ROLE_STRONG : column == STATE && job->ending == JOB_RUNNING ? ROLE_GOOD : usual;
 }
 
-/* What no job has, of the batch system or of a rhythm, has no column. */
+/* What no job has, of the batch system, of a rhythm or of a search in the traffic, has no column. */
 static int widest(const struct table *table, size_t column)
 {
 	const struct job_list *jobs = table->app->jobs;
 	bool of_rhythm = column >= PERIOD && column <= PHASE, found = column < PERIOD;
 
 	for (size_t i = 0; !found && i < jobs->count; i++)
-		found = of_rhythm ? jobs->rows[i].job.minute.job :
-				    *jobs->rows[i].job.labels[table->columns[column].which];
+		found = of_rhythm ? jobs->rows[i].job.minute.job : column == CONFIDENCE ?
+			job_is_detected(&jobs->rows[i].job) :
+			*jobs->rows[i].job.labels[table->columns[column].which];
 	return found ? table->widest[column] : 0;
 }
 
