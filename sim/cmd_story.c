@@ -31,7 +31,9 @@ struct story {
 	"trap 'kill $collector; wait $collector' EXIT\n" \
 	"trap 'exit 130' INT TERM\n" \
 	"until ibwire status >/dev/null 2>&1; do sleep 0.2; done\n"
+#define LIST "show ibwire job list --columns id,name,hosts,period_s,wire_percent,phase\n"
 #define REPORT \
+	LIST \
 	"show ibwire health\n" \
 	"show ibwire job report 4711 --html report.html\n" \
 	"show ibwire job report 4711\n"
@@ -41,7 +43,7 @@ static const struct story stories[] = {
 	  { "ring hosts=node0001-node0016 iteration=4s wire=30% rate=90Gb/s checkpoint=60s/8s" },
 	  "node[0001-0016]",
 	  "sleep 90\n"
-	  "show ibwire job list\n"
+	  LIST
 	  "show ibwire-sim break freeze node0011\n"
 	  "sleep 30\n" REPORT
 	  "show ibwire-sim repair\n"
@@ -52,7 +54,7 @@ static const struct story stories[] = {
 	    "ring hosts=node0005-node0008,node0013-node0016 stride=4 rate=90Gb/s start=130s" },
 	  "node[0001-0004,0009-0012]",
 	  "sleep 110\n"
-	  "show ibwire job list\n"
+	  LIST
 	  "echo; echo 'job 4712 begins on other hosts'\n"
 	  "show ibwire job begin 4712 --hosts 'node[0005-0008,0013-0016]' --name other --no-snapshot\n"
 	  "sleep 120\n" REPORT },
@@ -60,7 +62,7 @@ static const struct story stories[] = {
 	  { "ring hosts=node0001-node0016 iteration=4s wire=30% rate=90Gb/s" },
 	  "node[0001-0016]",
 	  "sleep 120\n"
-	  "show ibwire job list\n"
+	  LIST
 	  "show ibwire-sim break straggle node0006 by=40%\n"
 	  "sleep 120\n" REPORT
 	  "show ibwire-sim repair\n" },

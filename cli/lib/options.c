@@ -268,7 +268,7 @@ static int set_value(const struct parser *parser, const struct option_spec *entr
 		/* fallthrough */
 	case OPTION_SPAN_OR_0:
 	case OPTION_SPAN:
-		if (entry->kind == OPTION_SPAN_OR_0 && !strcmp(typed, "0"))
+		if (entry->kind != OPTION_SPAN && !strcmp(typed, "0"))
 			*(int64_t *)entry->target = 0;
 		else
 			code = when_span_parse(typed, entry->target, err);

@@ -74,7 +74,7 @@ enum option_kind {
 	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
 	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
 	OPTION_SPAN_OR_0, /* the same, or 0 */
-	OPTION_SPAN_OPTIONAL, /* int64_t: the same, as --NAME=SPAN; --NAME: @least */
+	OPTION_SPAN_OPTIONAL, /* int64_t: the same, as --NAME=SPAN; --NAME: @least of option_spec */
 	/* Only common options: int from least to most, time, keyword, --help. */
 	OPTION_INT, OPTION_TIME, OPTION_WORD, OPTION_HELP,
 };

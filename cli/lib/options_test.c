@@ -17,7 +17,7 @@ enum { WORDS_MOST = 40 };
 struct own {
 	bool flag;
 	const char *text;
-	int64_t number, span_us, keep_us;
+	int64_t number, span_us, keep_us, every_us;
 };
 
 static const struct command command = { .name = "ports", .args = "[NODE ...]", .summary = "for tests" };
@@ -38,6 +38,7 @@ static int parse(const char *line, unsigned common)
 		OPT_NUMBER("number", 'n', "N", &own.number, 2, "a number"),
 		OPT_SPAN("span", 0, &own.span_us, "a span"),
 		OPT_SPAN_OR_0("keep", 0, &own.keep_us, "a span, 0: none"),
+		OPT_SPAN_OPTIONAL("every", &own.every_us, 1000000, "a span, or none"),
 		{ 0 },
 	};
 	int argc = 0;
@@ -65,6 +66,22 @@ TEST(zero_span_needs_an_option_that_allows_it)
 	assert_int_equal(own.keep_us, 0);
 	assert_int_equal(parse("--keep -1", 0), ERR_USAGE);
 	assert_int_equal(parse("--span 0", 0), ERR_USAGE);
+}
+
+TEST(a_span_may_be_optional)
+{
+	assert_int_equal(parse("--every", 0), 0);
+	assert_int_equal(own.every_us, 1000000);
+	assert_int_equal(parse("--every=200ms --flag", 0), 0);
+	assert_int_equal(own.every_us, 200000);
+	assert_true(own.flag);
+	assert_int_equal(parse("--every=0", 0), 0);
+	assert_int_equal(own.every_us, 0);
+	assert_int_equal(parse("--every=x", 0), ERR_USAGE);
+	/* The next word is an argument. */
+	assert_int_equal(parse("--every 5s", 0), 0);
+	assert_int_equal(own.every_us, 1000000);
+	assert_int_equal(options.argc, 1);
 }
 
 TEST(every_option_is_parsed)

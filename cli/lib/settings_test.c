@@ -51,6 +51,33 @@ TEST_IN_FOLDER(the_cabling_plan_is_a_list_of_files)
 	settings_done(&settings);
 }
 
+TEST_IN_FOLDER(ports_of_jobs_are_read_between_sweeps_if_it_is_set)
+{
+	struct settings settings;
+	struct text text = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(load("", &settings, NULL), 0);
+	assert_int_equal(settings.fast_jobs_us, 0);
+	settings_append(&settings, &text);
+	settings_done(&settings);
+	assert_int_equal(load(text_chars(&text), &settings, NULL), 0);
+	assert_int_equal(settings.fast_jobs_us, 0);
+	settings_done(&settings);
+	text_done(&text);
+	assert_int_equal(load("[jobs]\nfast = 500ms\n", &settings, NULL), 0);
+	assert_int_equal(settings.fast_jobs_us, 500000);
+	settings_append(&settings, &text);
+	settings_done(&settings);
+	assert_int_equal(load(text_chars(&text), &settings, NULL), 0);
+	assert_int_equal(settings.fast_jobs_us, 500000);
+	settings_done(&settings);
+	text_done(&text);
+	assert_int_equal(load("[jobs]\nfast = soon\n", &settings, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "[jobs] fast must be a time"));
+	settings_done(&settings);
+}
+
 TEST_IN_FOLDER(unset_settings_have_defaults)
 {
 	struct health_settings defaults;
