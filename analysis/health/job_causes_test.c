@@ -13,6 +13,9 @@
 
 struct job_watch { size_t count; };
 
+static unsigned steps, readings_seen;
+static int64_t interval_seen_us;
+
 /* The state of all jobs from a time on, after the first sweep; before, they run. */
 static struct job_state stated;
 static int64_t stated_from_us;
@@ -22,7 +25,7 @@ struct job_watch *job_watch_create(const struct job_member *members, size_t coun
 	struct job_watch *watch = malloc(sizeof(*watch));
 
 	(void)members;
-	(void)interval_us;
+	interval_seen_us = interval_us;
 	if (watch)
 		watch->count = count;
 	return watch;
@@ -38,8 +41,11 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 {
 	static const struct job_state runs = { .phase = JOB_PHASE_RUNS, .allowed_s = NAN };
 
-	(void)readings;
 	(void)down;
+	steps++;
+	readings_seen += count;
+	for (size_t i = 0; i < count; i++)
+		assert_true(readings[i].at_us <= at_us && readings[i].elapsed_us > 0);
 	(void)suspended;
 	assert_in_range(count, 0, watch->count);
 	stated.since_us = WORLD_BOOT_US + stated_from_us;
@@ -143,4 +149,56 @@ TEST(of_several_causes_the_first_two_are_named)
 		  "routes", { "the forwarding table of leaf0", "; also h2 does not receive" }, NULL },
 		{ "a host that does not receive, and a rail", "routes; job 1 0 7; loads 0.5; wait 700", "host-waits",
 		  { "h2 does not receive", "; also rail mlx5_0" }, NULL });
+}
+
+/* The watch of a new run states less than that of the run before. */
+TEST(a_slowdown_outlives_a_restart_until_half_of_it_is_left)
+{
+	struct world *world = world_create(&single);
+	const struct world_report *report;
+
+	become_slower();
+	world_run(world, "routes; job 1 0 7; loads 0.5; wait 700; restart");
+	stated.phase = JOB_PHASE_LEARNING;
+	world_run(world, "wait 600");
+	report = world_find(world, FINDING_JOB_SLOWER);
+	assert_int_equal(report->opened, 1);
+	assert_int_equal(report->finding.ok_since_us, 0);
+	stated.phase = JOB_PHASE_RUNS;
+	stated.now.period_s = 4.8;
+	world_run(world, "wait 600");
+	assert_int_equal(report->finding.ok_since_us, 0);
+	stated.now.period_s = 4.2;
+	world_run(world, "wait 120");
+	assert_int_equal(report->opened, 1);
+	assert_int_equal(report->closed, 1);
+	world_destroy(world);
+}
+
+/* Readings between steps update the watch, which is created for their interval. */
+TEST(readings_between_steps_are_of_the_job_too)
+{
+	struct world *world = world_create(&single);
+	const struct fabric *fabric;
+	struct delta delta = { .elapsed_us = 1000000, .known = COUNTER_BIT(COUNTER_COUNT) - 1 };
+	struct health_sample samples[8];
+	int64_t boot_us;
+	size_t count = 0;
+
+	become_slower();
+	world_run(world, "job 1 0 7; loads 0.5; wait 100");
+	fabric = world->fabric;
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (fabric->nodes[fabric->ports[i].node].type == NODE_CA)
+			samples[count++] = (struct health_sample){ .port = i, .status = SAMPLE_OK, .delta = &delta };
+	assert_int_equal(count, 8);
+	assert_int_equal(interval_seen_us, 10000000);
+	boot_us = WORLD_BOOT_US + world->now_us;
+	steps = readings_seen = 0;
+	for (int i = 1; i <= 3; i++)
+		assert_int_equal(health_job_samples(world->health, boot_us + i * 1000000, samples, 8, NULL), 0);
+	assert_int_equal(steps, 3);
+	assert_int_equal(readings_seen, 24);
+	assert_int_equal(interval_seen_us, 1000000);
+	world_destroy(world);
 }

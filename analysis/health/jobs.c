@@ -331,7 +331,7 @@ static bool read_port(const struct job_port *port, const struct health_sample *o
 		ret->xmit_bytes = bytes_of(to, COUNTER_RCV_DATA);
 		ret->rcv_bytes = bytes_of(to, COUNTER_XMIT_DATA);
 	}
-	if (isnan(ret->xmit_bytes) && isnan(ret->rcv_bytes))
+	if ((isnan(ret->xmit_bytes) && isnan(ret->rcv_bytes)) || from->delta->elapsed_us <= 0)
 		return false;
 	ret->at_us = from->at_us ? from->at_us : at_us;
 	ret->elapsed_us = from->delta->elapsed_us;
@@ -343,7 +343,25 @@ static bool is_unresponsive(const struct health_sample *sample)
 	return sample && (sample->status == SAMPLE_SILENT || sample->status == SAMPLE_BACKOFF);
 }
 
-/* It begins to communicate, or has stopped. */
+/*
+ * It does not respond any more. If the switch port at the other end shows what it does, only while it does nothing, and
+ * since about then: an agent that does not respond for hours has no part in a pause.
+ */
+static bool has_fallen_silent(struct job_port *port, const struct health_sample *own, bool known, int64_t at_us)
+{
+	port->responded |= own && own->delta;
+	if (!is_unresponsive(own)) {
+		port->silent = 0;
+		return false;
+	}
+	if (!port->silent)
+		port->silent_us = at_us;
+	port->silent += port->silent < SILENT_LEAST;
+	return port->silent == SILENT_LEAST &&
+	       (!known || (port->responded && port->silent_us >= port->moved_us - MINUTE_US && port->moved_us < at_us));
+}
+
+/* The job begins to communicate, or has stopped. */
 static void note_traffic(struct watched_job *job, struct health_time now, double share)
 {
 	if (isnan(share) || share * 100 < RATE_IDLE_PERCENT)
@@ -363,20 +381,20 @@ static void step_watch(struct watched_jobs *jobs, struct watched_job *job, struc
 		struct job_port *port = &job->ports[i];
 		const struct health_sample *own = sample_at(jobs, port->now), *to = sample_at(jobs, port->peer);
 		struct job_reading *reading = &jobs->readings[count];
+		double rate;
 		bool known;
 
 		*reading = (struct job_reading){ .member = i };
 		known = read_port(port, own, to, now.us, reading);
 		count += known;
-		if (!is_unresponsive(own))
-			port->silent = 0;
-		else if (port->silent < SILENT_LEAST)
-			port->silent++;
-		jobs->down[i] = !port->active || (own && own->status == SAMPLE_DOWN) ||
-				(port->silent == SILENT_LEAST && !known);
-		if (!known || reading->elapsed_us <= 0)
+		rate = known ? fmax(reading->xmit_bytes, reading->rcv_bytes) * 1e6 / (double)reading->elapsed_us : NAN;
+		if (rate * 100 >= RATE_IDLE_PERCENT * port->most_bytes_per_s)
+			port->moved_us = now.us;
+		jobs->down[i] = has_fallen_silent(port, own, known, now.us) || !port->active ||
+				(own && own->status == SAMPLE_DOWN);
+		if (isnan(rate))
 			continue;
-		bytes_per_s += fmax(reading->xmit_bytes, reading->rcv_bytes) * 1e6 / (double)reading->elapsed_us;
+		bytes_per_s += rate;
 		most_bytes_per_s += port->most_bytes_per_s;
 	}
 	note_traffic(job, now, most_bytes_per_s > 0 ? bytes_per_s / most_bytes_per_s : NAN);
@@ -550,7 +568,8 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 	const struct health_limits *limits = &health->settings.limits[FINDING_JOB_STALLED];
 	const struct job_state *state = job->state;
 	unsigned first = count_first(state), waiting = job->host_count - first;
-	char lasted[WHEN_SIZE], longest[WHEN_SIZE], allowed[80] = "", who[280] = "no host stopped before the others", links[JOB_CAUSE_SIZE];
+	char lasted[WHEN_SIZE], longest[WHEN_SIZE], allowed[80] = "", links[JOB_CAUSE_SIZE];
+	char who[280] = "no host stopped before the others";
 	struct health_open_finding *open;
 
 	if (job->host_count < limits->warning)
@@ -567,7 +586,8 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 		snprintf(allowed, sizeof(allowed), ", longest pause by its rhythm %s",
 			 when_format_span((int64_t)(1e6 * state->allowed_s), longest));
 	health_text(open, "%u of %u hosts " TENSE("wait", "waited") " for %s%s: %s%s%s", waiting, job->host_count,
-		    when_format_span(health->now_us - state->since_us, lasted), allowed, who, *links ? "; " : "", links);
+		    when_format_span(health->now_us - state->since_us, lasted), allowed, who, *links ? "; " : "",
+		    links);
 	health_number(open, "job_number", (double)job->number);
 	health_number(open, "job_hosts", job->host_count);
 	health_number(open, "stalled_s", (double)(health->now_us - state->since_us) / SECOND_US);

@@ -13,7 +13,10 @@ struct job_port {
 	struct health_node *node;
 	uint8_t num;
 	bool active;                /* both ends are Active */
+	bool responded;             /* in this run */
 	uint8_t silent;             /* queries in a row without a response */
+	int64_t silent_us;          /* the first of them */
+	int64_t moved_us;           /* last reading that shows traffic, of either end; 0: none */
 	uint32_t now, peer;         /* ports of the fabric of the last step, or FABRIC_NONE */
 	float tick_own, tick_to;    /* stall_tick_s() of both */
 	double most_bytes_per_s;    /* data rate of the link, one way; 0: unknown */
