@@ -55,7 +55,7 @@ static struct ber from_details(const struct detail_delta *delta, enum fec_layout
 		if (!has_value(delta, numbers[i]))
 			return not_known;
 		errors += numbers[i] == DETAIL_FEC_UNCORRECTED_BLOCKS ?
-				  (uint64_t)delta->value[numbers[i]] * fec_block_errors(layout) :
+				  delta->value[numbers[i]] * fec_block_errors(layout) :
 				  delta->value[numbers[i]];
 		bits |= UINT32_C(1) << numbers[i];
 	}

@@ -91,7 +91,7 @@ void detail_delta_between(const struct detail_reading *prev, const struct detail
 	ret->elapsed_us = cur->at_us - prev->at_us;
 	for (unsigned number = 0; number < detail_count(attribute); number++) {
 		uint32_t bit = UINT32_C(1) << number;
-		uint32_t before = prev->value[number], now = cur->value[number];
+		uint64_t before = prev->value[number], now = cur->value[number];
 
 		if (!(both & bit))
 			continue;
@@ -117,7 +117,7 @@ void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later
 	for (int i = 0; i < DETAIL_MAX; i++) {
 		if (!__builtin_add_overflow(sum->value[i], later->value[i], &sum->value[i]))
 			continue;
-		sum->value[i] = UINT32_MAX;
+		sum->value[i] = UINT64_MAX;
 		sum->saturated |= UINT32_C(1) << i;
 	}
 }

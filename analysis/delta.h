@@ -94,7 +94,7 @@ void delta_mirror(const struct delta *peer, struct delta *ret);
 struct detail_delta {
 	int64_t elapsed_us;
 	uint32_t known, reset, saturated;
-	uint32_t value[DETAIL_MAX];
+	uint64_t value[DETAIL_MAX];
 };
 
 /* detail_delta_lower_bounds - as delta_lower_bounds(): one reset clears all counters of the attribute. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -19,10 +20,14 @@
 #include "fabric/shape.h"
 #include "facts/group_columns.h"
 #include "pages/balance.h"
+#include "pages/service_levels.h"
 #include "pages/tenant.h"
 #include "storage/findings.h"
 #include "storage/history.h"
 #include "storage/reader.h"
+
+/* Data by service level is read seldom. */
+#define LEVELS_WINDOW_US (6 * 3600 * US_PER_S)
 
 struct balance_command {
 	struct options options;
@@ -34,6 +39,7 @@ struct balance_command {
 	bool rails;
 	struct option_list hosts;     /* --hosts; none: no tenant */
 	const char *partition;        /* --partition, or NULL */
+	const char *by;               /* --by, or NULL */
 	struct balance_report report;
 };
 
@@ -116,6 +122,12 @@ static int check_tenant(const struct command *command, const struct balance_comm
 {
 	if (of->hosts.count && of->partition)
 		return options_usage_error(command, err, "--hosts and --partition are mutually exclusive");
+	if (of->by && strcmp(of->by, "sl"))
+		return options_usage_error(command, err, "--by requires sl: the load by service level");
+	if (of->by && (has_tenant(of) || of->rails || of->chosen || of->sort))
+		return options_usage_error(command, err, "--by and --%s are mutually exclusive",
+					   of->partition ? "partition" : of->hosts.count ? "hosts" :
+					   of->rails ? "rails" : of->chosen ? "columns" : "sort");
 	if (has_tenant(of) && (of->rails || of->chosen || of->sort))
 		return options_usage_error(command, err, "--%s and --%s are mutually exclusive",
 					   of->partition ? "partition" : "hosts",
@@ -191,6 +203,14 @@ static int report_tenant(struct balance_command *of, struct error *err)
 	return code;
 }
 
+static int report_levels(struct balance_command *of, struct error *err)
+{
+	struct page *page;
+	int code = service_levels_page(&of->report, &page, err);
+
+	return code < 0 ? code : output_page(page, &of->options, NULL, err);
+}
+
 /* --- the command --- */
 
 static int parse(const struct command *command, int argc, char **argv, struct balance_command *ret,
@@ -205,6 +225,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 			 "or @FILE"),
 		OPT_TEXT("partition", 0, "P_KEY", &ret->partition, "the same of the members of a partition, such as "
 			 "0x0012"),
+		OPT_TEXT("by", 0, "sl", &ret->by, "divide the load of uplinks by service level (6h)"),
 		OPT_FLAG("ascii", 0, &ret->report.ascii, "draw bars in ASCII"),
 		OPT_TEXT("settings", 0, "FILE", &ret->settings_path, "settings file (/etc/ibwire/ibwire.conf)"),
 		{ 0 },
@@ -225,8 +246,10 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 }
 
 /* The window ends with the newest sweep or at the selected time, and begins at the first stored one or later. */
-static int find_window(struct balance_report *report, const struct options *options, struct error *err)
+static int find_window(struct balance_command *of, struct error *err)
 {
+	struct balance_report *report = &of->report;
+	const struct options *options = &of->options;
 	const struct sweep_info *sweep = &report->moment.snapshot->sweep;
 	struct history_range range;
 	int code;
@@ -234,7 +257,8 @@ static int find_window(struct balance_report *report, const struct options *opti
 	report->window_us = balance_window_us(report->limits, sweep->interval_us);
 	report->until_us = sweep->wall_us;
 	report->window_chosen = options->since_us != 0;
-	report->since_us = options->since_us ? options->since_us : report->until_us - report->window_us;
+	report->since_us = options->since_us ? options->since_us :
+			   report->until_us - (of->by ? LEVELS_WINDOW_US : report->window_us);
 	code = reader_history_range(report->moment.reader, report->since_us, report->until_us, &range, err);
 	if (code < 0)
 		return code;
@@ -345,7 +369,7 @@ static int report_all(struct balance_command *of, struct error *err)
 	if (code == 0)
 		code = settings_balance(&of->settings, report->moment.reader, &of->limits, err);
 	if (code == 0)
-		code = find_window(report, &of->options, err);
+		code = find_window(of, err);
 	if (code == 0)
 		report->loads = calloc(fabric->port_count + 1, sizeof(*report->loads));
 	if (code == 0 && !report->loads)
@@ -357,8 +381,9 @@ static int report_all(struct balance_command *of, struct error *err)
 	if (code == 0)
 		code = read_routes(report, err);
 	if (code == 0)
-		code = has_tenant(of) ? report_tenant(of, err) : evaluate(report, of->rails, err);
-	if (code == 0 && !has_tenant(of))
+		code = of->by ? report_levels(of, err) : has_tenant(of) ? report_tenant(of, err) :
+		       evaluate(report, of->rails, err);
+	if (code == 0 && !of->by && !has_tenant(of))
 		code = of->rails ? output_page(balance_rails_page(report), &of->options, NULL, err) :
 				   report_groups(of, err);
 	options_warn_damage(report->damage.count, report->damage.first);

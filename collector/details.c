@@ -169,6 +169,11 @@ static uint32_t first_port_to_query(const struct details *details, uint32_t node
 	return FABRIC_NONE;
 }
 
+static bool has_reading(const struct details *details, uint32_t port, enum detail_attribute attribute)
+{
+	return node_memory_detail(node_memory_port(details->memory, port), attribute) != NULL;
+}
+
 /* Is the attribute meaningful for this port? */
 static bool has_attribute(const struct details *details, uint32_t port, enum detail_attribute attribute)
 {
@@ -190,6 +195,14 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 	case DETAIL_LANE_UNCORRECTED:
 		return which->speed >= LINK_SPEED_FDR10 &&
 		       node_memory_port(details->memory, port)->fec_layout == FEC_LAYOUT_LANES;
+	case DETAIL_XMIT_DATA_SL_EXT:
+	case DETAIL_RCV_DATA_SL_EXT:
+		return details->fabric->nodes[which->node].vendor_id == VENDOR_MELLANOX;
+	/* They are full soon, and the port has the same in 64 bits. */
+	case DETAIL_XMIT_DATA_SL:
+		return !has_reading(details, port, DETAIL_XMIT_DATA_SL_EXT);
+	case DETAIL_RCV_DATA_SL:
+		return !has_reading(details, port, DETAIL_RCV_DATA_SL_EXT);
 	case DETAIL_VL_CONGESTION:
 		return details->fabric->nodes[which->node].type == NODE_SWITCH;
 	default:
@@ -376,9 +389,23 @@ static void query_attributes(struct details *details, uint32_t port, enum detail
 	}
 }
 
+/* Does the port carry data of several service levels, as its last 64-bit reading has it? */
+static bool has_several_sls(const struct details *details, uint32_t port)
+{
+	const struct port_entry *memory = node_memory_port(details->memory, port);
+	const struct detail_reading *xmit = node_memory_detail(memory, DETAIL_XMIT_DATA_SL_EXT);
+	const struct detail_reading *rcv = node_memory_detail(memory, DETAIL_RCV_DATA_SL_EXT);
+	unsigned used = 0;
+
+	for (unsigned sl = 0; sl < detail_count(DETAIL_XMIT_DATA_SL_EXT); sl++)
+		used += (xmit && xmit->value[sl]) || (rcv && rcv->value[sl]);
+	return used > 1;
+}
+
 /*
  * The seldom attribute of a port in this turn. Ports begin with different ones: a node's refusals are known after a
- * few turns. States, which rarely change, are read once in SELDOM_STATE_TURNS turns each.
+ * few turns. States, which rarely change, are read once in SELDOM_STATE_TURNS turns each. Where several service levels
+ * are in use, their data has every second turn.
  * Return: DETAIL_ATTRIBUTE_COUNT: it has none
  */
 static enum detail_attribute choose_seldom(const struct details *details, uint32_t port)
@@ -390,6 +417,13 @@ static enum detail_attribute choose_seldom(const struct details *details, uint32
 
 	if (slot < sizeof(states) / sizeof(states[0]) && has_attribute(details, port, states[slot]))
 		return states[slot];
+	if (has_several_sls(details, port)) {
+		enum detail_attribute data = turn / 2 & 1 ? DETAIL_XMIT_DATA_SL_EXT : DETAIL_RCV_DATA_SL_EXT;
+
+		if (turn & 1 && has_attribute(details, port, data))
+			return data;
+		turn /= 2;
+	}
 	for (int i = DETAIL_SELDOM; i < DETAIL_ATTRIBUTE_COUNT; i++)
 		if (!detail_is_state((enum detail_attribute)i) &&
 		    has_attribute(details, port, (enum detail_attribute)i))

@@ -25,7 +25,7 @@ enum {
 struct detail_field {
 	struct detail_info info;
 	uint16_t bit; /* in the attribute, most significant first, or BY_LAYOUT */
-	uint8_t bits; /* width: 1 to 32 */
+	uint8_t bits; /* width: 1 to 32, or 64 */
 };
 
 /* A field for each of 12 lanes, 15 or 16 virtual lanes or service levels. */
@@ -142,6 +142,20 @@ static const struct detail_field vl_xmit_time_cong[] = { TIMES_15(TIME_CONG) };
 static const struct detail_field xmit_data_sl[] = { TIMES_16(XMIT_DATA) };
 static const struct detail_field rcv_data_sl[] = { TIMES_16(RCV_DATA) };
 
+/*
+ * A word of 32 bits is reserved before the counters. Source: NVIDIA's ibis, packets_layouts.h: struct
+ * PM_PortRcvXmitCntrsSlVl, RawData_PM_PortRcvXmitCntrsSl64. Nothing published states the unit: that of the attributes
+ * with 32 bits is assumed.
+ */
+#define XMIT_DATA_EXT(sl) \
+	{ { "xmit_data_sl" #sl "_ext", "words", "data sent on SL " #sl ", in words of 4 bytes", false }, \
+	  64 + 64 * (sl), 64 }
+#define RCV_DATA_EXT(sl) \
+	{ { "rcv_data_sl" #sl "_ext", "words", "data received on SL " #sl ", in words of 4 bytes", false }, \
+	  64 + 64 * (sl), 64 }
+static const struct detail_field xmit_data_sl_ext[] = { TIMES_16(XMIT_DATA_EXT) };
+static const struct detail_field rcv_data_sl_ext[] = { TIMES_16(RCV_DATA_EXT) };
+
 /* Masks of 64 bits are two fields. */
 static const struct detail_field samples_control[] = {
 	{ { "samples_op_code", "code", "OpCode of PortSamplesControl", false }, 0, 8 },
@@ -199,6 +213,8 @@ static const struct {
 	[DETAIL_RCV_DATA_SL] = ATTRIBUTE("rcv_data_sl", rcv_data_sl),
 	[DETAIL_SAMPLES_CONTROL] = ATTRIBUTE("samples_control", samples_control),
 	[DETAIL_SAMPLES_SELECT] = ATTRIBUTE("samples_select", samples_select),
+	[DETAIL_XMIT_DATA_SL_EXT] = ATTRIBUTE("xmit_data_sl_ext", xmit_data_sl_ext),
+	[DETAIL_RCV_DATA_SL_EXT] = ATTRIBUTE("rcv_data_sl_ext", rcv_data_sl_ext),
 };
 
 _Static_assert(COUNT(vl_xmit_wait) <= DETAIL_MAX && COUNT(extended_speeds) <= DETAIL_MAX &&
@@ -253,25 +269,25 @@ bool detail_by_key(const char *key, enum detail_attribute *ret_attribute, unsign
 	return false;
 }
 
-uint32_t detail_max(enum detail_attribute attribute, unsigned number)
+uint64_t detail_max(enum detail_attribute attribute, unsigned number)
 {
-	return UINT32_MAX >> (32 - attributes[attribute].fields[number].bits);
+	return UINT64_MAX >> (64 - attributes[attribute].fields[number].bits);
 }
 
-/* A number of up to 32 bits, of any bytes. */
-static uint32_t read_bits(const uint8_t *bytes, unsigned bit, unsigned bits)
+/* A number of up to 32 bits of any bytes, or of 64 bits of whole bytes. */
+static uint64_t read_bits(const uint8_t *bytes, unsigned bit, unsigned bits)
 {
 	unsigned last = bit + bits - 1;
 	uint64_t value = 0;
 
 	for (unsigned at = bit / 8; at <= last / 8; at++)
 		value = value << 8 | bytes[at];
-	return (uint32_t)(value >> (7 - last % 8)) & UINT32_MAX >> (32 - bits);
+	return value >> (7 - last % 8) & UINT64_MAX >> (64 - bits);
 }
 
 static uint32_t read_number(const uint8_t *bytes, unsigned bits)
 {
-	return read_bits(bytes, 0, bits);
+	return (uint32_t)read_bits(bytes, 0, bits);
 }
 
 void detail_put(enum detail_attribute attribute, unsigned number, uint64_t value, uint8_t *bytes)
@@ -288,7 +304,7 @@ void detail_put(enum detail_attribute attribute, unsigned number, uint64_t value
 	}
 }
 
-static void put(struct detail_reading *reading, unsigned number, uint32_t value)
+static void put(struct detail_reading *reading, unsigned number, uint64_t value)
 {
 	reading->value[number] = value;
 	reading->present |= UINT32_C(1) << number;

@@ -5,8 +5,8 @@
  * In addition to the counters of each sweep (fabric/counter.h) a port may have attributes that
  * split them up, or describe the link. They are read when the counter that they explain changed,
  * and in turn, a few ports per sweep; so each attribute of each port has readings and deltas of its
- * own. All fields have at most 32 bits and saturate at their maximum. Together with fabric/counter.h they are what
- * perfquery of infiniband-diags reads.
+ * own. Fields saturate at their maximum; those of NVIDIA's data by service level have 64 bits, the others at most 32.
+ * Together with fabric/counter.h they are what perfquery of infiniband-diags reads, and these two.
  */
 #ifndef IBWIRE_FABRIC_DETAIL_H
 #define IBWIRE_FABRIC_DETAIL_H
@@ -39,6 +39,8 @@ enum detail_attribute {
 	DETAIL_RCV_DATA_SL,      /* PortRcvDataSL */
 	DETAIL_SAMPLES_CONTROL,  /* PortSamplesControl, without the selection: a state, not counters */
 	DETAIL_SAMPLES_SELECT,   /* the counters that PortSamplesControl selects */
+	DETAIL_XMIT_DATA_SL_EXT, /* PortXmitDataSLExt of NVIDIA: the same in 64 bits */
+	DETAIL_RCV_DATA_SL_EXT,  /* PortRcvDataSLExt of NVIDIA */
 	DETAIL_ATTRIBUTE_COUNT,
 };
 
@@ -126,7 +128,7 @@ struct detail_reading {
 	uint8_t layout;    /* enum fec_layout; of DETAIL_EXTENDED_SPEEDS, else 0 */
 	uint32_t present;  /* bit 1 << number */
 	int64_t at_us;     /* CLOCK_BOOTTIME of the response */
-	uint32_t value[DETAIL_MAX];
+	uint64_t value[DETAIL_MAX];
 };
 
 /*
@@ -146,6 +148,6 @@ void detail_decode(enum detail_attribute attribute, enum fec_layout layout, cons
 void detail_put(enum detail_attribute attribute, unsigned number, uint64_t value, uint8_t *bytes);
 
 /* detail_max - maximum of a counter, at which it saturates. */
-uint32_t detail_max(enum detail_attribute attribute, unsigned number);
+uint64_t detail_max(enum detail_attribute attribute, unsigned number);
 
 #endif

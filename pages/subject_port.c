@@ -289,7 +289,7 @@ static void put_detail(struct result *result, const struct detail_row *row, unsi
 	result_show(result, NAME, NULL, style);
 	result_show(result, DELTA, "-", style);
 	if (known)
-		result_showf(result, DELTA, style, "%" PRIu32 "%s", row->sum.value[number],
+		result_showf(result, DELTA, style, "%" PRIu64 "%s", row->sum.value[number],
 			     detail_delta_lower_bounds(&row->sum) & bit ? "+" : "");
 	result_unsigned(result, VALUE, row->reading.value[number]);
 	result_show(result, VALUE, NULL, style);

@@ -281,8 +281,8 @@ int tenant_load_compute(struct tenant_load *tenant, struct error *err)
 
 /* --- the page --- */
 
-enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, CAPACITY, UTILIZATION, LOAD, TENANT, SHARE, OF_CAPACITY, OPEN_SHARE,
-       GROUP_COLUMNS };
+enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, CAPACITY, UTILIZATION, LOAD, TENANT, SHARE, OF_CAPACITY,
+       OPEN_SHARE, GROUP_COLUMNS };
 
 static const struct column group_columns[GROUP_COLUMNS] = {
 	[GROUP] = { .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
@@ -363,7 +363,8 @@ static void put_groups(struct result *result, const void *ctx)
 							    "no uplinks carry traffic of the tenant");
 }
 
-enum { NAME, HOSTS, PORTS, SHARED, UNKNOWN, XMIT, RCV, LOST, FIT_ERROR, OPEN_FIT_ERROR, TABLES, SINCE, UNTIL, HEAD_COLUMNS };
+enum { NAME, HOSTS, PORTS, SHARED, UNKNOWN, XMIT, RCV, LOST, FIT_ERROR, OPEN_FIT_ERROR, TABLES, SINCE, UNTIL,
+       HEAD_COLUMNS };
 
 static const struct column head_columns[HEAD_COLUMNS] = {
 	[NAME] = { .key = "tenant", .kind = COLUMN_TEXT },
@@ -417,21 +418,21 @@ static void add_notes(const struct tenant_load *tenant, struct page *page)
 		      page_print(page, ", %s%.1f Gb/s sent, %s%.1f Gb/s received", mark, tenant->xmit / 1e9, mark,
 				 tenant->rcv / 1e9));
 	if (report->routes_known && tenant->unknown < tenant->port_count) {
-		page_add_note(page, PAGE_TEXT, false, "estimate: what its ports send to each other, and to other ports what "
-			      "remains, along the forwarding tables, fitted to the load of links (deviation left: %.1f %%)",
-			      100 * tenant->fit_error);
+		page_add_note(page, PAGE_TEXT, false, "estimate: what its ports send to each other, and to other ports "
+			      "what remains, along the forwarding tables, fitted to the load of links (deviation left: "
+			      "%.1f %%)", 100 * tenant->fit_error);
 		if (!tenant->is_partition)
 			page_add_note(page, PAGE_TEXT, false, "WITH ALL%%: if they communicate with all hosts alike "
 				      "(deviation left: %.1f %%)", 100 * tenant->open_fit_error);
 	}
 	if (tenant->shared)
-		page_add_note(page, PAGE_TEXT, true, "%u port%s of the partition %s in others, too, and count%s only with "
-			      "what %s exchange%s with the rest", tenant->shared, text_plural(tenant->shared),
+		page_add_note(page, PAGE_TEXT, true, "%u port%s of the partition %s in others, too, and count%s only "
+			      "with what %s exchange%s with the rest", tenant->shared, text_plural(tenant->shared),
 			      tenant->shared == 1 ? "is" : "are", tenant->shared == 1 ? "s" : "",
 			      tenant->shared == 1 ? "it" : "they", tenant->shared == 1 ? "s" : "");
 	if (tenant->unknown && tenant->unknown < tenant->port_count)
-		page_add_note(page, PAGE_TEXT, true, "the traffic of %u of its ports is unknown and counts as 0: shares "
-			      "are lower bounds", tenant->unknown);
+		page_add_note(page, PAGE_TEXT, true, "the traffic of %u of its ports is unknown and counts as 0: "
+			      "shares are lower bounds", tenant->unknown);
 	if (tenant->lost > 0)
 		page_add_note(page, PAGE_TEXT, true, "%.1f %% of its traffic has no path in the tables that were read: "
 			      "shares are lower bounds", 100 * tenant->lost);

@@ -39,7 +39,7 @@ struct tenant_load {
 	bool *ports;                         /* by port: HCA ports of the tenant; owned */
 	uint32_t hosts, port_count;
 	bool is_partition;
-	uint32_t shared;                     /* ports of the partition that are members of others, too, and not counted */
+	uint32_t shared;                     /* ports of the partition that are in others, too, and not counted */
 
 	/* Results of tenant_load_compute(). */
 	uint32_t unknown;                    /* ports of unknown traffic, which counts as 0 */

@@ -54,6 +54,8 @@ enum {
 	PMA_PORT_VL_XMIT_TIME_CONG = 0x35,
 	PMA_PORT_XMIT_DATA_SL = 0x36,
 	PMA_PORT_RCV_DATA_SL = 0x37,
+	PMA_PORT_XMIT_DATA_SL_EXT = 0x38, /* of NVIDIA, as the next one. Source: its ibis, ibis_types.h */
+	PMA_PORT_RCV_DATA_SL_EXT = 0x39,
 	MLNX_GENERAL_INFO = 0x17, /* of the vendor class; see general_info_read() */
 };
 

@@ -21,7 +21,8 @@ TEST(only_listed_gets_are_allowed)
 		{ 0x04, 0x15 }, { 0x04, 0x16 }, { 0x04, 0x17 }, { 0x04, 0x18 }, { 0x04, 0x19 },
 		{ 0x04, 0x1a }, { 0x04, 0x1b }, { 0x04, 0x1c }, { 0x04, 0x1d }, { 0x04, 0x1f },
 		{ 0x04, 0x30 }, { 0x04, 0x31 }, { 0x04, 0x32 }, { 0x04, 0x33 }, { 0x04, 0x34 },
-		{ 0x04, 0x35 }, { 0x04, 0x36 }, { 0x04, 0x37 }, { 0x0a, 0x17 },
+		{ 0x04, 0x35 }, { 0x04, 0x36 }, { 0x04, 0x37 }, { 0x04, 0x38 }, { 0x04, 0x39 },
+		{ 0x0a, 0x17 },
 	};
 	unsigned allowed = 0;
 	uint8_t mad[MAD_SIZE];
@@ -205,7 +206,7 @@ TEST(detail_attributes_have_their_ids_and_no_others)
 {
 	/* In the order of the catalogue; lanes are parts of 0x1f, the selection of 0x10. */
 	static const uint16_t ids[] = { 0x15, 0x16, 0x1c, 0x1f, 0x1f, 0x1f, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x30, 0x31,
-					0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x10, 0x10 };
+					0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x10, 0x10, 0x38, 0x39 };
 	unsigned found = 0;
 
 	assert_int_equal(sizeof(ids) / sizeof(ids[0]), DETAIL_ATTRIBUTE_COUNT);
@@ -237,6 +238,12 @@ TEST(detail_counters_are_read_at_their_offsets)
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_SYMBOLS], 0x94959697);
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0 + 11], 0x58595a5b);
 	assert_int_equal(pma_read_tick(mad), 2);
+	/* Of 64 bits, behind a reserved word: bytes 8 to 135. */
+	assert_int_equal(pma_read_detail(mad, DETAIL_XMIT_DATA_SL_EXT, 1, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_OK);
+	assert_int_equal(reading.present, 0xffff);
+	assert_true(reading.value[0] == 0x08090a0b0c0d0e0f && reading.value[15] == 0x8081828384858687);
+	assert_int_equal(pma_read_detail(mad, DETAIL_RCV_DATA_SL_EXT, 1, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_OK);
+	assert_true(reading.value[1] == 0x1011121314151617);
 }
 
 /*

@@ -284,7 +284,7 @@ static bool add_detail(void *ctx, const struct detail_row *row)
 		counted |= reading->present & 1U << i && reading->value[i];
 	for (unsigned i = 0; counted && i < detail_count(reading->attribute); i++) {
 		unsigned at = METRICS_DETAIL(reading->attribute, i);
-		uint32_t value = reading->value[i];
+		uint64_t value = reading->value[i];
 
 		if (!(reading->present & 1U << i))
 			continue;

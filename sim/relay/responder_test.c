@@ -359,9 +359,9 @@ RESPONDER_TEST(tick_and_fec_in_both_layouts, "tick=31 fec=rs fec_corrected_block
 }
 
 /* A value that is small, at the maximum of the field, or above it. */
-static uint64_t any_value(uint64_t *random, uint32_t max)
+static uint64_t any_value(uint64_t *random, uint64_t max)
 {
-	const uint64_t values[] = { 0, 1, max - 1u, max, (uint64_t)max + 1, map_mix(*random) % max };
+	const uint64_t values[] = { 0, 1, max - 1u, max, max < UINT64_MAX ? max + 1 : max, map_mix(*random) % max };
 
 	*random = map_mix(*random + 1);
 	return values[*random % 6];
@@ -372,7 +372,7 @@ static struct detail_reading read_detail(struct fixture *fix, enum detail_attrib
 	static const uint16_t ids[] = { PMA_RCV_ERROR_DETAILS, PMA_XMIT_DISCARD_DETAILS, PMA_VL_XMIT_WAIT,
 					PMA_EXTENDED_SPEEDS, PMA_EXTENDED_SPEEDS, PMA_EXTENDED_SPEEDS, 0x17, 0x18, 0x19,
 					0x1a, 0x1b, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37,
-					PMA_SAMPLES_CONTROL, PMA_SAMPLES_CONTROL };
+					PMA_SAMPLES_CONTROL, PMA_SAMPLES_CONTROL, 0x38, 0x39 };
 	struct detail_reading reading;
 	uint8_t mad[PACKET_MAD_SIZE];
 
@@ -397,7 +397,7 @@ RESPONDER_TEST(detail_counters_have_their_configured_values, "fec=rs tick=7")
 	for (unsigned turn = 0; turn < 10; turn++)
 		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 			for (unsigned number = 0; number < detail_count(attribute); number++) {
-				uint32_t max = detail_max(attribute, number);
+				uint64_t max = detail_max(attribute, number);
 				uint64_t value = any_value(&random, max);
 
 				expected[attribute][number] = value > max ? max : value;

@@ -78,10 +78,12 @@ static int insert_counters(sqlite3 *db, struct error *err)
 static int insert_detail_counter(sqlite3 *db, enum detail_attribute attribute, unsigned number, struct error *err)
 {
 	const struct detail_info *info = detail_info(attribute, number);
+	/* The integers of SQLite have a sign. */
+	uint64_t max = detail_max(attribute, number) < INT64_MAX ? detail_max(attribute, number) : INT64_MAX;
 
 	return db_execf(db, err, "REPLACE INTO detail_counter (id, attribute, number, key, unit, meaning, max)"
 			" VALUES (%u, %d, %u, %Q, %Q, %Q, %lld)", DETAIL_ID(attribute, number), (int)attribute, number,
-			info->key, info->unit, info->meaning, (long long)detail_max(attribute, number));
+			info->key, info->unit, info->meaning, (long long)max);
 }
 
 static int insert_detail_counters(sqlite3 *db, struct error *err)

@@ -43,10 +43,10 @@ static void read_value(sqlite3_stmt *row, struct stored_detail *detail)
 		return; /* of a newer version */
 	bit = UINT32_C(1) << number;
 	if (detail->reading.present & bit)
-		detail->reading.value[number] = (uint32_t)sqlite3_column_int64(row, 1);
+		detail->reading.value[number] = db_u64(row, 1);
 	if (!(delta->known & bit))
 		return;
-	delta->value[number] = (uint32_t)sqlite3_column_int64(row, 2);
+	delta->value[number] = db_u64(row, 2);
 	delta->reset |= marks & MARK_RESET ? bit : 0;
 	delta->saturated |= marks & MARK_SATURATED ? bit : 0;
 }

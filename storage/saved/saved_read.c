@@ -172,7 +172,7 @@ static void read_slow(sqlite3_stmt *row, struct detail_reading *details)
 			if (!read_counter(row, column, &value))
 				continue;
 			details[i].present |= UINT32_C(1) << number;
-			details[i].value[number] = (uint32_t)value;
+			details[i].value[number] = value;
 		}
 	}
 }

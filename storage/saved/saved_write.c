@@ -355,7 +355,7 @@ static void bind_slow(sqlite3_stmt *insert, const struct detail_reading *const *
 
 		for (unsigned number = 0; number < detail_count((enum detail_attribute)i); number++, column++)
 			if (reading && reading->present >> number & 1)
-				sqlite3_bind_int64(insert, column, reading->value[number]);
+				db_bind_u64(insert, column, reading->value[number]);
 		if (!reading)
 			continue;
 		last_us = reading->at_us > last_us ? reading->at_us : last_us;

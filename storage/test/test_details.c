@@ -33,11 +33,11 @@ static uint32_t calm_step(struct model *model, enum detail_attribute attribute, 
 	}
 }
 
-static uint32_t random_step(struct model *model, uint32_t max)
+static uint64_t random_step(struct model *model, uint64_t max)
 {
 	switch (draw(model, 6)) {
 	case 0:
-		return (uint32_t)draw(model, max);
+		return draw(model, max);
 	case 1:
 		return 1 + (uint32_t)draw(model, 30);
 	default:
@@ -48,13 +48,14 @@ static uint32_t random_step(struct model *model, uint32_t max)
 static void count(struct model *model, enum detail_attribute attribute, struct model_detail *detail)
 {
 	for (unsigned i = 0; i < detail_count(attribute); i++) {
-		uint32_t max = detail_max(attribute, i);
-		uint32_t step = model->calm ? calm_step(model, attribute, i) : random_step(model, max);
+		/* No counter of 64 bits is ever full, and sums of a test are those of SQLite. */
+		uint64_t most = UINT64_C(1) << 48, width = detail_max(attribute, i), max = width < most ? width : most;
+		uint64_t step = model->calm ? calm_step(model, attribute, i) : random_step(model, max);
 
 		if (!model->calm && draw(model, 20) == 0)
-			detail->value[i] = draw(model, 2) ? 0 : (uint32_t)draw(model, max < 99 ? max : 99); /* reset */
+			detail->value[i] = draw(model, 2) ? 0 : draw(model, max < 99 ? max : 99); /* reset */
 		if (!model->calm && draw(model, 60) == 0)
-			detail->value[i] = max - (uint32_t)draw(model, 2);
+			detail->value[i] = max - draw(model, 2);
 		if (!model->calm && draw(model, 60) == 0)
 			detail->missing ^= UINT32_C(1) << i;
 		detail->value[i] = step > max - detail->value[i] ? max : detail->value[i] + step;
@@ -119,6 +120,17 @@ static void keep_details(struct model *model)
 	sweep->detail_count = model->sweep.detail_count;
 }
 
+/* Data by service level in 64 bits, in some turns; the history of the other attributes does not depend on them. */
+static void sample_data_by_sl(struct model *model, size_t port)
+{
+	uint64_t random = model->detail_random;
+
+	for (int attribute = DETAIL_XMIT_DATA_SL_EXT; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		if ((port + model->sweep_count) % 5 == (size_t)attribute - DETAIL_XMIT_DATA_SL_EXT)
+			sample_detail(model, port, (enum detail_attribute)attribute);
+	model->detail_random = random;
+}
+
 void model_sample_details(struct model *model)
 {
 	size_t first = draw(model, model->port_count);
@@ -133,12 +145,13 @@ void model_sample_details(struct model *model)
 
 		if (!turn || model->index_of[port] == FABRIC_NONE || !model->ports[port].pollable)
 			continue;
-		for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (int attribute = 0; attribute < DETAIL_XMIT_DATA_SL_EXT; attribute++)
 			/* Seldom ones take turns. */
 			if (attribute < DETAIL_SELDOM ? model->calm || draw(model, 2) :
-			    (port + model->sweep_count) % (DETAIL_ATTRIBUTE_COUNT - DETAIL_SELDOM) ==
+			    (port + model->sweep_count) % (DETAIL_XMIT_DATA_SL_EXT - DETAIL_SELDOM) ==
 			    (size_t)attribute - DETAIL_SELDOM)
 				sample_detail(model, port, (enum detail_attribute)attribute);
+		sample_data_by_sl(model, port);
 	}
 	keep_details(model);
 }

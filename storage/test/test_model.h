@@ -22,7 +22,7 @@ struct writer;
 
 /* The slow counters of one attribute of one port. */
 struct model_detail {
-	uint32_t value[DETAIL_MAX];
+	uint64_t value[DETAIL_MAX];
 	uint32_t missing;  /* set of counters that are not in responses */
 	uint8_t layout;
 	bool has_last;

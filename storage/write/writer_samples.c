@@ -271,13 +271,14 @@ static int store_values(struct writer *writer, int64_t id, uint32_t port, const 
 
 	for (unsigned i = 0; !result && i < detail_count(attribute); i++) {
 		uint32_t bit = UINT32_C(1) << i;
-		uint32_t counted = delta->known & bit ? delta->value[i] : 0;
+		uint64_t counted = delta->known & bit ? delta->value[i] : 0;
 		int marks = (delta->known & delta->reset & bit ? MARK_RESET : 0) |
 			    (delta->known & delta->saturated & bit ? MARK_SATURATED : 0);
 
 		if (!(reading->present & bit) || (!reading->value[i] && !counted && !marks))
 			continue;
-		DB_BIND(insert, 1, id, port, DETAIL_ID(attribute, i), reading->value[i], counted, marks);
+		DB_BIND(insert, 1, id, port, DETAIL_ID(attribute, i), (int64_t)reading->value[i], (int64_t)counted,
+			marks);
 		if (!(delta->known & bit))
 			sqlite3_bind_null(insert, 5);
 		result = db_run(insert, err);

@@ -32,6 +32,9 @@ static char path[96];
 static struct reading *last, *now;
 static struct delta *deltas;
 static struct port_sample *samples;
+static struct detail_reading *levels, *levels_last; /* PortXmitDataSLExt of all ports, once a minute */
+static struct detail_delta *level_deltas;
+static struct detail_sample *level_samples;
 
 static char *when(int minute, char ret[WHEN_SIZE])
 {
@@ -50,6 +53,27 @@ static void fill_reading(uint32_t port, int64_t at_us, bool pause)
 		return;
 	now[port].value[COUNTER_XMIT_DATA] += (uint64_t)(load->xmit_bytes / seconds * 10 / 4);
 	now[port].value[COUNTER_RCV_DATA] += (uint64_t)(load->rcv_bytes / seconds * 10 / 4);
+}
+
+/* What each port sends: three quarters on SL 0, one on SL 5. Return: the number of readings. */
+static size_t sample_levels(int number, int64_t at_us)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < bed.fabric->port_count && number % SWEEPS_A_MINUTE == 0; i++) {
+		if (!port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
+			continue;
+		levels_last[i] = levels[i];
+		levels[i] = (struct detail_reading){
+			.attribute = DETAIL_XMIT_DATA_SL_EXT, .present = 0xffff, .at_us = at_us,
+			.value = { [0] = 3 * (now[i].value[COUNTER_XMIT_DATA] / 4),
+				   [5] = now[i].value[COUNTER_XMIT_DATA] / 4 },
+		};
+		if (number)
+			detail_delta_between(&levels_last[i], &levels[i], &level_deltas[i]);
+		level_samples[count++] = (struct detail_sample){ i, &levels[i], number ? &level_deltas[i] : NULL };
+	}
+	return count;
 }
 
 /* Store a sweep of all ports with their current load. @blocks: of tables that changed. */
@@ -72,6 +96,8 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 			delta_between(&last[i], &now[i], &deltas[i]);
 		sweep.sample_count++;
 	}
+	sweep.details = level_samples;
+	sweep.detail_count = sample_levels(number, at_us);
 	sweep.ports_planned = sweep.ports_polled = sweep.ports_answered = (uint32_t)sweep.sample_count;
 	if (writer_sink(writer)->store(writer_sink(writer)->ctx, &sweep, NULL) < 0)
 		return -1;
@@ -128,6 +154,10 @@ int make_history(void **state)
 	now = calloc(bed.fabric->port_count, sizeof(*now));
 	deltas = calloc(bed.fabric->port_count, sizeof(*deltas));
 	samples = calloc(bed.fabric->port_count, sizeof(*samples));
+	levels = calloc(bed.fabric->port_count, sizeof(*levels));
+	levels_last = calloc(bed.fabric->port_count, sizeof(*levels_last));
+	level_deltas = calloc(bed.fabric->port_count, sizeof(*level_deltas));
+	level_samples = calloc(bed.fabric->port_count, sizeof(*level_samples));
 	if (!last || !now || !deltas || !samples || writer_open(path, &writer, NULL) < 0)
 		return -1;
 	for (size_t i = 0; i < bed.fabric->port_count; i++) {
@@ -148,6 +178,10 @@ int remove_history(void **state)
 	free(now);
 	free(deltas);
 	free(samples);
+	free(levels);
+	free(levels_last);
+	free(level_deltas);
+	free(level_samples);
 	return remove_database(state);
 }
 
@@ -336,6 +370,31 @@ TEST(all_hosts_have_the_whole_load)
 	free(output);
 }
 
+/* Of a link both ends, and of a group all links; the window is longer than without --by. */
+TEST(load_is_divided_by_service_level)
+{
+	char line[160], time[WHEN_SIZE], *output;
+	json_t *rows, *row, *hottest;
+	size_t i;
+
+	snprintf(line, sizeof(line), "balance|--by|sl|--at|%s", when(PAUSED_AT, time));
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 16);
+	json_array_foreach(rows, i, row) {
+		assert_true(fabs(json_number_value(json_object_get(row, "sl0_percent")) - 75) < 0.01);
+		assert_true(fabs(json_number_value(json_object_get(row, "sl5_percent")) - 25) < 0.01);
+		assert_true(json_number_value(json_object_get(row, "sl1_percent")) == 0);
+		assert_int_equal(integer_of(row, "links_read"), integer_of(row, "links"));
+	}
+	hottest = json_array_get(rows, 0);
+	assert_true(json_number_value(json_object_get(hottest, "load_bytes_per_s")) > 1e9);
+	json_decref(rows);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "SL0%  SL5%\n"));
+	assert_null(strstr(output, "SL1%"));
+	free(output);
+}
+
 TEST(usage_errors_are_one_line)
 {
 	struct error err = { 0 };
@@ -347,6 +406,8 @@ TEST(usage_errors_are_one_line)
 	assert_non_null(strstr(err.text, "--hosts"));
 	free(output);
 	assert_int_equal(run("balance|--partition|12x", &output, &err), ERR_USAGE);
+	free(output);
+	assert_int_equal(run("balance|--by|vl", &output, &err), ERR_USAGE);
 	free(output);
 	/* The history has no P_Keys. */
 	assert_int_equal(run("balance|--partition|0x12", &output, &err), ERR_UNAVAILABLE);

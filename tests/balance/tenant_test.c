@@ -178,9 +178,9 @@ static double measure_error(unsigned flows, unsigned outside, unsigned cases, st
 		host_set_done(&names);
 		tenants_done(&tenants);
 	}
-	printf("%u fabrics, %u flows for each HCA, %u0 %% to others: %u groups, mean error %.1f %% of the tenant's load, at "
-	       "most %.1f %% of the capacity of a group\n", cases, flows, outside, errors->groups, 100 * errors->sum / errors->all,
-	       100 * errors->most);
+	printf("%u fabrics, %u flows for each HCA, %u %% to others: %u groups, mean error %.1f %% of the tenant's "
+	       "load, at most %.1f %% of the capacity of a group\n", cases, flows, 10 * outside, errors->groups,
+	       100 * errors->sum / errors->all, 100 * errors->most);
 	return errors->sum / errors->all;
 }
 
@@ -225,8 +225,8 @@ TEST(a_partition_is_its_own_members)
 
 		if (!pkeys_is_member_port(fabric, i))
 			continue;
-		assert_int_equal(pkeys_set(&pkeys, fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num, keys,
-					   !tenants.ports[i] ? 1 : is_both ? 3 : 2, 0, NULL), 1);
+		assert_int_equal(pkeys_set(&pkeys, fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num,
+					   keys, !tenants.ports[i] ? 1 : is_both ? 3 : 2, 0, NULL), 1);
 		members += tenants.ports[i];
 		both += tenants.ports[i] && is_both;
 	}
@@ -306,6 +306,7 @@ TEST(hosts_that_communicate_with_all_others_have_an_estimate)
 		host_set_done(&names);
 		tenants_done(&tenants);
 	}
-	printf("%u fabrics, hosts of one job: mean error %.1f %% of their load\n", cases, 100 * errors.sum / errors.all);
+	printf("%u fabrics, hosts of one job: mean error %.1f %% of their load\n", cases,
+	       100 * errors.sum / errors.all);
 	assert_true(errors.sum / errors.all < 0.25);
 }

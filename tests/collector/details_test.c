@@ -66,6 +66,39 @@ LAB_TEST(seldom_attributes_take_the_place_of_others)
 	assert_true(lab_check_details(lab) > 0);
 }
 
+/* Of NVIDIA's devices; where several service levels are in use, in every second turn, and 32 bits no longer. */
+LAB_TEST(data_by_service_level_is_read_in_64_bits)
+{
+	enum { TURNS = 24 };
+	const struct lab_detail *several = lab_port(lab, HOST + 1, 1)->details;
+	const struct lab_detail *one = lab_port(lab, HOST + 2, 1)->details;
+	const struct lab_detail *rejecting = lab_port(lab, HOST, 1)->details;
+	uint64_t before, before_narrow, before_one;
+
+	lab->traffic = false;
+	for (size_t i = 0; i < LAB_NODES; i++)
+		lab->run.world->built->nodes[i].vendor_id = 0x2c9;
+	lab->agents[HOST].rejected = 1 << DETAIL_XMIT_DATA_SL_EXT | 1 << DETAIL_RCV_DATA_SL_EXT;
+	lab_port(lab, HOST + 1, 1)->now->details[DETAIL_XMIT_DATA_SL_EXT][0] = UINT64_C(1) << 45;
+	lab_port(lab, HOST + 1, 1)->now->details[DETAIL_XMIT_DATA_SL_EXT][3] = 7;
+	lab_port(lab, HOST + 2, 1)->now->details[DETAIL_XMIT_DATA_SL_EXT][0] = 9;
+	lab_run(lab, TURNS * 60);
+	assert_true(several[DETAIL_XMIT_DATA_SL_EXT].last.value[0] == UINT64_C(1) << 45);
+	before = several[DETAIL_XMIT_DATA_SL_EXT].reads + several[DETAIL_RCV_DATA_SL_EXT].reads;
+	before_narrow = several[DETAIL_XMIT_DATA_SL].reads;
+	before_one = one[DETAIL_XMIT_DATA_SL_EXT].reads;
+	lab_port(lab, HOST + 1, 1)->now->details[DETAIL_XMIT_DATA_SL_EXT][3] += UINT64_C(1) << 40;
+	lab_run(lab, TURNS * 60);
+	assert_true(several[DETAIL_XMIT_DATA_SL_EXT].sum[3] == UINT64_C(1) << 40);
+	assert_in_range(several[DETAIL_XMIT_DATA_SL_EXT].reads + several[DETAIL_RCV_DATA_SL_EXT].reads - before,
+			TURNS / 2 - 2, TURNS / 2 + 3);
+	assert_int_equal(several[DETAIL_XMIT_DATA_SL].reads, before_narrow);
+	assert_in_range(one[DETAIL_XMIT_DATA_SL_EXT].reads - before_one, 1, 3);
+	assert_int_equal(rejecting[DETAIL_XMIT_DATA_SL_EXT].reads, 0);
+	assert_true(rejecting[DETAIL_XMIT_DATA_SL].reads > 1);
+	assert_true(lab_check_details(lab) > 0);
+}
+
 /* Two switches have a FEC mode that is not in the standard; the second is of another vendor. */
 LAB_TEST(an_unknown_fec_mode_is_read_from_the_vendor_attribute)
 {

@@ -69,7 +69,7 @@ static void put_detail(const struct agent *agent, uint64_t (*details)[DETAIL_MAX
 		[DETAIL_OP_RCV] = 32, [DETAIL_FLOW_CTL] = 32, [DETAIL_VL_OP_DATA] = 32, [DETAIL_VL_FLOW_CTL_ERRORS] = 2,
 		[DETAIL_RCV_CON_CTRL] = 32, [DETAIL_SL_RCV_FECN] = 32, [DETAIL_SL_RCV_BECN] = 32,
 		[DETAIL_XMIT_CON_CTRL] = 32, [DETAIL_VL_XMIT_TIME_CONG] = 32, [DETAIL_XMIT_DATA_SL] = 32,
-		[DETAIL_RCV_DATA_SL] = 32,
+		[DETAIL_RCV_DATA_SL] = 32, [DETAIL_XMIT_DATA_SL_EXT] = 64, [DETAIL_RCV_DATA_SL_EXT] = 64,
 	};
 	const uint64_t *value = details[attribute];
 	unsigned width = widths[attribute] ? widths[attribute] : 16;
@@ -77,7 +77,7 @@ static void put_detail(const struct agent *agent, uint64_t (*details)[DETAIL_MAX
 
 	if (attribute != DETAIL_EXTENDED_SPEEDS) {
 		for (unsigned i = 0; i < detail_count(attribute); i++)
-			put_field(data, 8 * 4 + width * i, width, value[i]);
+			put_field(data, (width == 64 ? 64 : 32) + width * i, width, value[i]);
 		return;
 	}
 	put_field(data, 8 * 16, 16, value[DETAIL_SYNC_HEADER_ERRORS]);

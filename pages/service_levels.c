@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "pages/service_levels.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "export/page.h"
+#include "fabric/detail.h"
+#include "fabric/fabric.h"
+#include "fabric/variant.h"
+#include "facts/group.h"
+#include "pages/balance.h"
+#include "storage/reader.h"
+
+/* Service levels, and rows in text without --all. */
+enum { LEVELS = 16, ROWS_MOST = 20 };
+
+/* A word of the counters, in bytes. */
+enum { WORD_BYTES = 4 };
+
+/* Bytes per second by service level. */
+struct sl_rates {
+	double rate[LEVELS];
+	uint32_t known, links; /* links that work, and those of them that were read */
+	bool at_least;
+};
+
+struct sl_group {
+	uint32_t group;
+	enum balance_direction direction;
+	struct sl_rates sum;
+};
+
+struct sl_listing {
+	const struct balance_report *report;
+	struct sl_rates *ports; /* by port: sent, then received */
+	struct sl_group *groups;
+	size_t count;
+	uint32_t used;          /* bit 1 << SL */
+	uint32_t read, links;   /* groups' links, in both directions */
+};
+
+static bool add_reading(void *ctx, const struct detail_row *row)
+{
+	struct sl_listing *of = ctx;
+	uint32_t port = fabric_find_port(of->report->moment.fabric, row->node_guid, row->port);
+	bool sent = row->reading.attribute == DETAIL_XMIT_DATA_SL_EXT;
+	struct sl_rates *rates;
+
+	if (port == FABRIC_NONE || row->sum.elapsed_us <= 0)
+		return true;
+	rates = &of->ports[2 * port + !sent];
+	for (unsigned sl = 0; sl < LEVELS; sl++)
+		if (row->sum.known >> sl & 1)
+			rates->rate[sl] = (double)row->sum.value[sl] * WORD_BYTES * 1e6 / (double)row->sum.elapsed_us;
+	rates->known = row->sum.known == (1u << LEVELS) - 1;
+	rates->at_least = detail_delta_lower_bounds(&row->sum) != 0;
+	return true;
+}
+
+static double total_of(const struct sl_rates *rates)
+{
+	double sum = 0;
+
+	for (unsigned sl = 0; sl < LEVELS; sl++)
+		sum += rates->rate[sl];
+	return sum;
+}
+
+/* What a port of the group sends or receives, from its own counters or from the other end of the link. */
+static void add_link(struct sl_listing *of, uint32_t port, struct sl_group *group)
+{
+	const struct fabric *fabric = of->report->moment.fabric;
+	bool sent = group->direction == BALANCE_XMIT;
+	const struct sl_rates *own = &of->ports[2 * port + !sent];
+	const struct sl_rates *peer = &of->ports[2 * fabric->ports[port].peer + sent];
+	const struct sl_rates *rates = own->known ? own : peer;
+
+	group->sum.links++;
+	group->sum.known += rates->known;
+	group->sum.at_least |= rates->known && rates->at_least;
+	for (unsigned sl = 0; rates->known && sl < LEVELS; sl++) {
+		group->sum.rate[sl] += rates->rate[sl];
+		of->used |= rates->rate[sl] > 0 ? 1u << sl : 0;
+	}
+}
+
+/* Those whose largest service level but one carries most come first. */
+static double rank_of(const struct sl_group *group)
+{
+	double most = 0, all = total_of(&group->sum);
+
+	for (unsigned sl = 0; sl < LEVELS; sl++)
+		most = group->sum.rate[sl] > most ? group->sum.rate[sl] : most;
+	return all - most;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct sl_group *left = a, *right = b;
+
+	if (rank_of(left) != rank_of(right))
+		return rank_of(left) > rank_of(right) ? -1 : 1;
+	return left->group != right->group ? (left->group < right->group ? -1 : 1) :
+	       (int)left->direction - (int)right->direction;
+}
+
+static bool is_selected(const struct balance_report *report, const struct shape_group *group)
+{
+	for (uint32_t i = 0; i < group->count; i++)
+		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
+			return true;
+	return false;
+}
+
+static void list_groups(struct sl_listing *of)
+{
+	const struct shape *shape = of->report->shape;
+
+	for (uint32_t i = 0; i < shape->group_count; i++) {
+		const struct shape_group *group = &shape->groups[i];
+
+		if (group->kind != GROUP_UP || !is_selected(of->report, group))
+			continue;
+		for (int direction = BALANCE_XMIT; direction <= BALANCE_RCV; direction++) {
+			struct sl_group *sum = &of->groups[of->count];
+
+			*sum = (struct sl_group){ .group = i, .direction = (enum balance_direction)direction };
+			for (uint32_t k = 0; k < group->count; k++)
+				if (link_is_usable(shape->fabric, shape->members[group->first + k]))
+					add_link(of, shape->members[group->first + k], sum);
+			of->read += sum->sum.known;
+			of->links += sum->sum.links;
+			of->count += sum->sum.links > 0;
+		}
+	}
+	qsort(of->groups, of->count, sizeof(*of->groups), compare_groups);
+}
+
+/* --- the page --- */
+
+enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, KNOWN, LOAD, SL_0, COLUMNS = SL_0 + LEVELS };
+
+static const struct column first_columns[SL_0] = {
+	[GROUP] = { .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
+	[DIRECTION] = { .key = "direction", .kind = COLUMN_TEXT },
+	[LINKS] = { .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER },
+	[KNOWN] = { .key = "links_read", .title = "READ", .kind = COLUMN_INTEGER },
+	[LOAD] = { .key = "load_bytes_per_s", .title = "LOAD", .kind = COLUMN_RATE },
+};
+
+static void put_group(struct result *result, const struct sl_listing *of, const struct sl_group *group)
+{
+	const struct balance_report *report = of->report;
+	const struct shape_group *which = &report->shape->groups[group->group];
+	const struct node *node = &report->moment.fabric->nodes[which->node];
+	const struct balance_result named = { .group = group->group, .direction = group->direction };
+	double all = total_of(&group->sum);
+	struct text name = { 0 };
+
+	group_append_name(report->shape, &report->moment.names_shown, &named, &name);
+	result_text(result, GROUP, result_chars(result, &name));
+	text_done(&name);
+	result_unsigned(result, NODE_GUID, node->guid);
+	result_text(result, NODE, node->name);
+	result_integer(result, TIER, which->tier);
+	result_text(result, DIRECTION, group->direction == BALANCE_XMIT ? "xmit" : "rcv");
+	result_integer(result, LINKS, group->sum.links);
+	result_integer(result, KNOWN, group->sum.known);
+	if (group->sum.known)
+		result_measure(result, LOAD, measure_of(all, group->sum.known == group->sum.links &&
+							     !group->sum.at_least));
+	for (unsigned sl = 0; group->sum.known && all > 0 && sl < LEVELS; sl++)
+		result_real(result, SL_0 + sl, 100 * group->sum.rate[sl] / all);
+	result_end_row(result);
+}
+
+static void put_groups(struct result *result, const void *ctx)
+{
+	const struct sl_listing *of = ctx;
+	bool is_limited = result_rendering(result) == PAGE_TEXT && !of->report->all;
+	size_t i, shown = 0;
+
+	for (i = 0; i < of->count && !(is_limited && shown == ROWS_MOST); i++) {
+		if (is_limited && !of->groups[i].sum.known)
+			continue;
+		put_group(result, of, &of->groups[i]);
+		shown++;
+	}
+	if (i < of->count)
+		result_note(result, "and %zu more (--all)", of->count - i);
+	result_none(result, "unknown: no port has two readings of data by service level in this window");
+}
+
+static struct column *columns_of(const struct sl_listing *of, struct page *page)
+{
+	struct column *columns = page_alloc(page, COLUMNS, sizeof(*columns));
+
+	for (unsigned i = 0; columns && i < SL_0; i++)
+		columns[i] = first_columns[i];
+	for (unsigned sl = 0; columns && sl < LEVELS; sl++)
+		columns[SL_0 + sl] = (struct column){
+			.key = page_print(page, "sl%u_percent", sl), .title = page_print(page, "SL%u%%", sl),
+			.kind = COLUMN_PERCENT, .flags = of->used >> sl & 1 ? 0 : COLUMN_NO_TABLE,
+		};
+	return columns;
+}
+
+static void add_notes(const struct sl_listing *of, struct page *page)
+{
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+
+	page_add_note(page, PAGE_TEXT, false, "%s to %s: shares of the data that each service level carries",
+		      when_format_local(of->report->since_us, since), when_format_local(of->report->until_us, until));
+	if (of->read < of->links)
+		page_add_note(page, PAGE_TEXT, true, "%u of %u links and directions have two readings in this window: "
+			      "these counters are read seldom, and only of NVIDIA's devices that have them; a longer "
+			      "--since has more", of->read, of->links);
+	if (of->used && !(of->used & (of->used - 1)))
+		page_add_note(page, PAGE_TEXT, false, "only service level %d is in use", __builtin_ctz(of->used));
+}
+
+int service_levels_page(const struct balance_report *report, struct page **ret, struct error *err)
+{
+	const struct detail_query query = {
+		.at_us = report->until_us, .window_us = report->until_us - report->since_us, .port = -1,
+		.attributes = 1u << DETAIL_XMIT_DATA_SL_EXT | 1u << DETAIL_RCV_DATA_SL_EXT,
+	};
+	struct page *page = page_create("Load by service level");
+	struct sl_listing *of = page_alloc(page, 1, sizeof(*of));
+	struct column *columns = NULL;
+	int code = of ? 0 : err_nomem(err);
+
+	if (code == 0) {
+		of->report = report;
+		of->ports = page_alloc(page, 2 * report->moment.fabric->port_count + 1, sizeof(*of->ports));
+		of->groups = page_alloc(page, 2 * report->shape->group_count + 1, sizeof(*of->groups));
+		code = of->ports && of->groups ? reader_details(report->moment.reader, &query, add_reading, of, err) :
+						 err_nomem(err);
+	}
+	if (code >= 0) {
+		list_groups(of);
+		columns = columns_of(of, page);
+		code = columns ? 0 : err_nomem(err);
+	}
+	if (code < 0) {
+		page_destroy(page);
+		return code;
+	}
+	add_notes(of, page);
+	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .key = "", .space = SPACE_LINE,
+					       .table = { columns, COLUMNS, put_groups, of } });
+	*ret = page;
+	return 0;
+}
