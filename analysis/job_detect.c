@@ -543,11 +543,13 @@ static void set_begin(const struct job_detect *detect, struct detected_job *job)
 		const struct host *host = &detect->hosts[job->hosts[i]];
 
 		known = known && host->began_us;
-		if (host->since_us < begin_us) {
+		if (host->since_us < begin_us)
 			begin_us = host->since_us;
-			job->first_host = job->hosts[i];
-		}
 	}
+	/* Readings of one sweep differ by less. */
+	for (size_t i = job->host_count; i-- > 0;)
+		if (detect->hosts[job->hosts[i]].since_us <= begin_us + detect->interval_us / 2)
+			job->first_host = job->hosts[i];
 	job->begin_known = known;
 	job->begin_us = begin_us;
 }

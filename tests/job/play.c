@@ -134,6 +134,12 @@ static bool running_jobs(void *ctx, struct running_jobs *jobs)
 	return !play_settings.no_history && played.inner->running_jobs(played.inner->ctx, jobs);
 }
 
+static int store_detected(void *ctx, struct detected_record *list, size_t count, struct error *err)
+{
+	(void)ctx;
+	return played.inner->store_detected(played.inner->ctx, list, count, err);
+}
+
 static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
 {
 	(void)ctx;
@@ -143,7 +149,8 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 void play_with(const char *text, const struct planned *jobs, size_t count)
 {
 	const struct sink sink = { .store = store, .restore = restore, .store_events = store_events,
-				    .store_caps = store_caps, .running_jobs = running_jobs };
+				    .store_caps = store_caps, .running_jobs = running_jobs,
+				    .store_detected = store_detected };
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;
@@ -156,6 +163,7 @@ void play_with(const char *text, const struct planned *jobs, size_t count)
 	    writer_open(path, &writer, &err) < 0)
 		fail_msg("%s", err.text);
 	played.inner = writer_sink(writer);
+	world->detect_jobs = play_settings.detects;
 	if (world_collect(world, scenario.interval_us, scenario.length_us, VIRTUAL_WALL_US, &sink, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	writer_close(writer);

@@ -30,6 +30,7 @@ struct planned {
 /* Of the next call of play_with(), which resets them. */
 extern struct play_settings {
 	bool no_history;             /* only snapshots are stored */
+	bool detects;                /* the collector finds jobs in the traffic */
 	bool reboots;                /* the host of the jobs, before their end */
 	int fails_from, fails_until; /* sweeps that cannot be stored */
 } play_settings;

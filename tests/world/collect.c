@@ -322,6 +322,7 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 	run->discovery_end_us = interval_us - interval_us / WORLD_LEAD_PART;
 	run->settings.interval_us = interval_us;
 	run->settings.health = world->health;
+	run->settings.detect_jobs = world->detect_jobs;
 	for (size_t i = 0; i < world->event_count; i++)
 		run->settings.adaptive_routing |= world->events[i].what == CHANGE_ADAPTIVE;
 	run->settings.count = first;

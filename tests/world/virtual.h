@@ -123,6 +123,7 @@ struct virtual {
 	int64_t read_us; /* time of the latest reading; earlier events do not change the rates before it */
 	uint64_t random, order;
 	struct health_settings *health; /* thresholds of findings, for free(); NULL: the defaults */
+	bool detect_jobs;            /* by the collector */
 	int64_t restart_us;          /* of the collector, since the beginning; 0: never (collect.h) */
 	struct virtual_port *ports;  /* by port of built */
 	struct virtual_node *nodes;  /* by node of built */
