@@ -321,7 +321,7 @@ def capture_link():
         browse(f"{folder}/link.html", "link", LINK_SIZE)
 
 
-STORIES, STORY_SIZE = ("hang", "neighbor", "straggler"), (1440, 1000)
+STORIES, STORY_SIZE = ("hang", "neighbor", "straggler"), (1440, 1400)
 
 
 def capture_story(name):
