@@ -6,11 +6,14 @@
 
 #include "analysis/jobs/state.h"
 
-enum { GAPS_MOST = 300, MULTIPLES_MOST = 6, DIFFERS_MOST = 3 };
+enum { GAPS_MOST = 300, MULTIPLES_MOST = 6, DIFFERS_MOST = 3, PERIODLESS_MOST = 12, UNIT_WINDOWS = 24 };
 
 static const double gap_share = 0.01;      /* a window below this share of the rate of bursts is a gap */
 static const double same_bytes = 0.03;     /* two iterations differ by less */
 static const double near_bytes = 0.12;     /* the period and the mean rate give the bytes this exactly */
+static const double unit_windows = 2;      /* without a period: the bytes of this many windows are compared */
+static const double foreign_most = 0.35;   /* gaps at another place than those of iterations: these are no measure */
+static const double units_most = 8;        /* in a window */
 static const double long_gap = 0.6;        /* of the usual longest gap, which separates iterations */
 
 static int double_compare(const void *a, const void *b)
@@ -78,14 +81,30 @@ static double bytes_between_gaps(const struct job_watch *watch, size_t count, do
 	return found[pairs / 2];
 }
 
+static void iterations_begin(struct job_watch *watch, double bytes, double high, bool by_period, double gap_s)
+{
+	struct job_iterations *it = &watch->iterations;
+
+	it->tracked = true;
+	it->by_period = by_period;
+	it->by_gaps = gap_s > 0;
+	it->foreign = 0;
+	it->bytes = bytes;
+	it->high = high;
+	it->gap_s = gap_s;
+	it->anchored = false;
+	it->differs = 0;
+	speed_reset(watch);
+}
+
 void iterations_learn(struct job_watch *watch, size_t count)
 {
 	struct job_iterations *it = &watch->iterations;
 	const struct rhythm *rhythm = &watch->state.now;
-	double rates[JOB_POINTS], bytes, exact, high, gap_s = 0;
-	size_t known = 0;
+	double rates[JOB_POINTS], sum = 0, bytes, exact, high, gap_s = 0, near = same_bytes;
+	size_t known = 0, from = 0;
 
-	if (rhythm->kind != RHYTHM_PERIODIC)
+	if (rhythm->kind == RHYTHM_UNKNOWN || rhythm->kind == RHYTHM_IDLE)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		double rate = rate_of(&watch->series[i]);
@@ -95,31 +114,42 @@ void iterations_learn(struct job_watch *watch, size_t count)
 	}
 	qsort(rates, known, sizeof(*rates), double_compare);
 	high = rates[known * 19 / 20];
+	if (high < (double)watch->count * 50e3)
+		return;
+
+	if (rhythm->kind != RHYTHM_PERIODIC) {
+		/* Windows without traffic are pauses, or belong to iterations that sweeps do not resolve. */
+		while (from < known && rates[from] < 0.05 * high)
+			from++;
+		for (size_t i = from; i < known; i++)
+			sum += rates[i];
+		if (known - from < UNIT_WINDOWS)
+			return;
+		bytes = unit_windows * watch_window(watch) * sum / (double)(known - from);
+		it->candidate = 0;
+		if (!it->tracked || (it->by_period && ++it->differs >= PERIODLESS_MOST) ||
+		    (!it->by_period && fabs(bytes / it->bytes - 1) > 0.5 && ++it->differs >= DIFFERS_MOST))
+			iterations_begin(watch, bytes, high, false, 0);
+		return;
+	}
 	bytes = rhythm->period_bytes;
 	exact = bytes_between_gaps(watch, count, high, bytes, &gap_s);
 	if (!isnan(exact))
 		bytes = exact;
-
-	if (it->tracked && it->by_gaps == !isnan(exact) &&
-	    fabs(bytes - it->bytes) <= (it->by_gaps ? same_bytes : near_bytes) * it->bytes) {
+	if (it->tracked && it->by_period && fabs(bytes - it->bytes) <= near * it->bytes) {
 		it->differs = 0;
 		it->high = high;
-		it->gap_s = it->by_gaps ? gap_s : 0;
+		if (it->by_gaps && gap_s > 0)
+			it->gap_s = gap_s;
 		return;
 	}
-	if (it->tracked && ++it->differs < DIFFERS_MOST)
+	/* A period found once may be chance. */
+	if (fabs(bytes - it->candidate) > near_bytes * bytes) {
+		it->candidate = bytes;
 		return;
-	if (it->tracked && fabs(bytes - it->bytes) > near_bytes * it->bytes)
-		speed_reset(watch);
-	else
-		speed_break(watch);
-	it->tracked = true;
-	it->by_gaps = !isnan(exact);
-	it->bytes = bytes;
-	it->high = high;
-	it->gap_s = gap_s;
-	it->anchored = false;
-	it->differs = 0;
+	}
+	if (!it->tracked || !it->by_period || ++it->differs >= DIFFERS_MOST)
+		iterations_begin(watch, bytes, high, true, gap_s);
 }
 
 /*
@@ -136,7 +166,6 @@ static double time_in_window(const struct job_iterations *it, double bytes)
 	/* A burst that spans two windows may fill neither. */
 	if (most > 0.4 * it->high && most < it->high)
 		most = it->high;
-
 	if (!(rate > 0))
 		return to;
 	part = most > rate ? length * rate / most : length;
@@ -175,8 +204,6 @@ static void members_end_iteration(struct job_watch *watch, int64_t at_us)
 			if (watch->state.phase != JOB_PHASE_SLOWER)
 				state->late_usual += (float)weight * (late - state->late_usual);
 		}
-		if (whole && watch->state.phase != JOB_PHASE_SLOWER)
-			state->share_usual += (float)weight * ((float)((double)state->sent / sent) - state->share_usual);
 		state->last_sent = state->sent;
 		state->sent = state->moment = 0;
 	}
@@ -189,13 +216,23 @@ static void iteration_end(struct job_watch *watch, double at_s, double bytes, un
 	struct job_iterations *it = &watch->iterations;
 	double seconds = (at_s - it->anchor_s) / multiple;
 
-	if (it->anchored && seconds > 0)
-		for (unsigned i = 1; i <= multiple; i++)
-			speed_step(watch, it->anchor_s + i * seconds, seconds);
+	if (it->anchored && seconds > 0) {
+		double usual = watch->speed.usual_s, first = seconds, end = it->anchor_s;
+
+		/* Ends that sweeps do not show: if one iteration has a pause, the others do not. */
+		if (multiple > 1 && usual > 0 && seconds > 1.3 * usual) {
+			first = seconds * multiple - usual * (multiple - 1);
+			seconds = usual;
+		}
+		for (unsigned i = 0; i < multiple; i++) {
+			end += i ? seconds : first;
+			speed_step(watch, end, i ? seconds : first);
+		}
+	}
 	it->anchored = true;
 	it->anchor_s = at_s;
 	it->anchor_bytes = bytes;
-	it->anchors++;
+	it->foreign *= 0.9;
 }
 
 static void by_gaps(struct job_watch *watch)
@@ -218,6 +255,11 @@ static void by_gaps(struct job_watch *watch)
 	} else if (it->gap_now_s >= long_gap * it->gap_s && (!it->anchored || iterations > 0.2)) {
 		/* Something else was sent, or this gap separates iterations better. */
 		speed_break(watch);
+		it->foreign += 0.1 * (1 - it->foreign);
+		if (it->anchored && it->foreign > foreign_most) {
+			iterations_begin(watch, it->bytes, it->high, true, 0);
+			return;
+		}
 		it->anchored = false;
 		iteration_end(watch, time_in_window(it, 0), it->total, 1);
 	}
@@ -228,8 +270,15 @@ static void by_bytes(struct job_watch *watch, int64_t at_us)
 {
 	struct job_iterations *it = &watch->iterations;
 
+	/* Another kind of traffic, of which the bytes of an iteration are not known yet. */
+	if (it->windows[1].bytes > units_most * it->bytes)
+		it->anchored = false;
+	/* Best within a burst, where a few bytes more or less take little time. */
+	if (!it->anchored && rate_of(&it->windows[1]) > 0.7 * it->high)
+		iteration_end(watch, (double)(it->windows[1].at_us - it->windows[1].elapsed_us / 2) / 1e6,
+			      it->total + it->windows[1].bytes / 2, 1);
 	if (!it->anchored)
-		iteration_end(watch, (double)it->windows[1].at_us / 1e6, it->total + it->windows[1].bytes, 1);
+		return;
 	while (it->total + it->windows[1].bytes >= it->anchor_bytes + it->bytes) {
 		double rest = it->anchor_bytes + it->bytes - it->total;
 

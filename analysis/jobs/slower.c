@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Iterations that take longer than before, and stay so. The last 3 to 32 of them are compared with the usual
+ * Iterations that take longer than before, and stay so. The last 3 to 64 of them are compared with the usual
  * duration: few show a large slowdown at once, many a small one. A checkpoint makes one iteration long, so what is much
  * longer than the others counts as little more than they do.
  */
@@ -10,7 +10,7 @@
 
 #include "analysis/jobs/state.h"
 
-static const unsigned spans[JOB_SPANS] = { 3, 4, 6, 8, 12, 16, 24, 32 };
+static const unsigned spans[JOB_SPANS] = { 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
 static const double slower_least = 0.03;   /* less is not reported */
 /*
  * Standard deviations of the mean above which it is no chance: in ten days, 4,096 HCAs have 10 million iterations, each
@@ -18,10 +18,10 @@ static const double slower_least = 0.03;   /* less is not reported */
  */
 static const double deviations = 6;
 static const double cut_deviations = 3;
-static const double end_windows = 0.5;     /* the end of an iteration is known to about this */
+static const double end_windows = 0.8;     /* the ends of two iterations together are known to about this */
 /* An excess that was no slowdown may come back a little larger. */
 static const double largest_ratio = 1.25;
-enum { USUAL_FEWEST = 12, FAST_MOST = 4 };
+enum { USUAL_FEWEST = 12, BLOCKS_FEWEST = 6, FAST_MOST = 4 };
 static const double usual_for_s = 6 * 3600; /* after this, a slower speed is the usual one */
 
 static int float_compare(const void *a, const void *b)
@@ -39,39 +39,53 @@ static double middle(float *values, unsigned count, double *ret_deviation)
 	return count % 2 ? (double)values[count / 2] : (double)(values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The usual duration is the median of blocks of the last hours, or of the first iterations. */
+/* Mean without what is much longer than most. */
+static double cut_mean(float *values, unsigned count, double *ret_deviation)
+{
+	double usual = middle(values, count, ret_deviation), most = usual + cut_deviations * *ret_deviation, sum = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		sum += (double)values[i] > most + 0.02 * usual ? usual : (double)values[i];
+	return sum / count;
+}
+
+/* The usual duration is the median of blocks of the last hours, or the mean of the first iterations. */
 static void usual_learn(struct job_speed *speed, double now_s)
 {
-	float medians[JOB_BLOCKS], deviations_of[JOB_BLOCKS], values[JOB_RECENT];
+	float means[JOB_BLOCKS], deviations_of[JOB_BLOCKS], values[JOB_RECENT];
 	unsigned count = 0;
-	double unused, covariance = 0;
+	double unused, between, all;
 
 	for (unsigned i = 0; i < speed->kept; i++)
 		if (speed->blocks[i].end_s > now_s - usual_for_s) {
-			medians[count] = speed->blocks[i].median;
-			covariance += (double)speed->blocks[i].covariance;
+			means[count] = speed->blocks[i].mean;
 			deviations_of[count++] = speed->blocks[i].deviation;
 		}
 	if (count) {
-		speed->usual_s = middle(medians, count, &unused);
+		speed->usual_s = middle(means, count, &between);
 		speed->deviation_s = middle(deviations_of, count, &unused);
-		speed->covariance = covariance / count;
 		speed->learnt_from = count * JOB_BLOCK;
+		/*
+		 * The end of each iteration has an error, which the next one has with the other sign. So the variance
+		 * of the mean of k is a / k + b / k^2: from those of single ones, and of blocks.
+		 */
+		all = speed->deviation_s * speed->deviation_s;
+		speed->lasting = all;
+		if (count >= BLOCKS_FEWEST) {
+			between *= 1 + 1 / sqrt(count);
+			speed->lasting = (JOB_BLOCK * between * between - all / JOB_BLOCK) *
+					 JOB_BLOCK / (JOB_BLOCK - 1);
+			speed->lasting = fmax(0.02 * all, speed->lasting);
+		}
+		speed->passing = fmax(0, all - speed->lasting);
 	} else if (speed->recent_count >= USUAL_FEWEST) {
 		for (unsigned i = 0; i < speed->recent_count; i++)
 			values[count++] = speed->recent[i].seconds;
-		speed->usual_s = middle(values, count, &speed->deviation_s);
-		speed->covariance = 0;
+		speed->usual_s = cut_mean(values, count, &speed->deviation_s);
+		speed->lasting = speed->deviation_s * speed->deviation_s;
+		speed->passing = 0;
 		speed->learnt_from = count;
 	}
-}
-
-/* Product of the deviations of two durations that follow each other. */
-static float covariance_part(const struct job_speed *speed, unsigned i)
-{
-	float most = 4 * (float)speed->deviation_s, usual = (float)speed->usual_s;
-
-	return fmaxf(-most, fminf(most, speed->block[i] - usual)) * fmaxf(-most, fminf(most, speed->block[i + 1] - usual));
 }
 
 static void block_end(struct job_speed *speed, double end_s)
@@ -79,9 +93,7 @@ static void block_end(struct job_speed *speed, double end_s)
 	struct job_block block = { .end_s = end_s };
 	double deviation;
 
-	for (unsigned i = 0; i + 1 < speed->block_count; i++)
-		block.covariance += covariance_part(speed, i) / (float)(speed->block_count - 1);
-	block.median = (float)middle(speed->block, speed->block_count, &deviation);
+	block.mean = (float)cut_mean(speed->block, speed->block_count, &deviation);
 	block.deviation = (float)deviation;
 	speed->block_count = 0;
 	if (speed->kept < JOB_BLOCKS) {
@@ -92,31 +104,28 @@ static void block_end(struct job_speed *speed, double end_s)
 	}
 }
 
-/* Mean of the last @count durations; those much longer than most, of three than any, are cut. */
+/*
+ * Mean of the last @count durations. One that is much longer than most, of three than any, has a pause in it, and
+ * counts as most do.
+ */
 static double mean_of_last(const struct job_speed *speed, unsigned count)
 {
 	float values[JOB_RECENT];
-	double sum = 0, most;
+	double sum = 0, usual;
 
 	for (unsigned i = 0; i < count; i++)
 		values[i] = speed->recent[speed->recent_count - count + i].seconds;
 	qsort(values, count, sizeof(*values), float_compare);
-	most = (double)values[count == 3 ? 0 : (count - 1) / 2] + cut_deviations * speed->deviation_s;
+	usual = (double)values[count == 3 ? 0 : (count - 1) / 2];
 	for (unsigned i = 0; i < count; i++)
-		sum += fmin(most, (double)values[i]);
+		sum += (double)values[i] > usual + cut_deviations * speed->deviation_s + 0.02 * usual ? usual :
+			(double)values[i];
 	return sum / count;
 }
 
-/*
- * Standard deviation of the mean of @count durations. The end of each has an error of its own, which the next one has
- * with the other sign: it matters less for the sum of many.
- */
-static double deviation_of_mean(const struct job_watch *watch, unsigned count)
+static double deviation_of_mean(const struct job_speed *speed, unsigned count)
 {
-	const struct job_speed *speed = &watch->speed;
-	double all = speed->deviation_s * speed->deviation_s, reading = fmin(fmax(0, -speed->covariance), 0.45 * all);
-
-	return sqrt((all - 2 * reading) / count + 2 * reading / count / count);
+	return sqrt(speed->lasting / count + speed->passing / count / count);
 }
 
 /* Since when: the sum of what each iteration took longer than half the slowdown is largest from there. */
@@ -168,7 +177,7 @@ static void leave(struct job_watch *watch)
 static void slower_step(struct job_watch *watch, double end_s)
 {
 	struct job_speed *speed = &watch->speed;
-	unsigned count = speed->recent_count < spans[2] ? speed->recent_count : spans[2];
+	unsigned count = speed->recent_count < spans[4] ? speed->recent_count : spans[4];
 	double slower = watch->state.slower;
 
 	/* Half of the way back is back. */
@@ -209,8 +218,10 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 		return;
 	}
 
-	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count; i++) {
-		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(watch, spans[i]);
+	/* Without gaps, the duration depends on where in an iteration it begins, which changes slowly. */
+	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count &&
+	     (watch->iterations.by_gaps || speed->kept >= BLOCKS_FEWEST); i++) {
+		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(speed, spans[i]);
 
 		excess[i] = mean_of_last(speed, spans[i]) / speed->usual_s - 1;
 		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;

@@ -6,10 +6,10 @@
 #include "analysis/jobs/state.h"
 
 /*
- * A job is learnt when it has communicated in this many sweeps and for this time: initialisation of the libraries
- * also sends, and is followed by minutes of loading.
+ * A job is learnt when its members have sent to each other in this many sweeps and for this time: initialisation of the
+ * libraries also sends, and is followed by minutes of loading.
  */
-enum { LEARN_SWEEPS = 30 };
+enum { LEARN_SWEEPS = 30, KNOWN_SWEEPS = 120 };
 static const int64_t learn_us = 60000000;
 
 /*
@@ -21,8 +21,10 @@ static const double regular_near = 0.8, regular_ratio = 1.05, regular_windows = 
 /* Pauses seen only a few times vary more, such as checkpoints. */
 static const double least_s = 1.6;
 static const double rare_ratio = 1.5;
-/* No pause beyond the regular ones was seen yet: a first checkpoint or evaluation may take this long. */
-static const double unseen_s = 180, unseen_ratio = 10;
+enum { RARE_FEWEST = 3 };
+static const double rare_least_s = 2;
+/* A first checkpoint or evaluation may take this long. */
+static const double unseen_s = 180;
 
 void pause_learn(struct job_pauses *pauses, double seconds, int64_t end_us)
 {
@@ -44,19 +46,34 @@ double pause_allowed(const struct job_watch *watch, bool uneven)
 {
 	const struct job_pauses *pauses = &watch->pauses;
 	double window = watch_window(watch), regular = 0, allowed, longest;
+	unsigned rare = 0;
 
-	if (watch->busy_sweeps < LEARN_SWEEPS || watch->busy_us - watch->first_busy_us < learn_us)
+	if (watch->exchange_sweeps < LEARN_SWEEPS || watch->exchange_us - watch->first_exchange_us < learn_us)
 		return NAN;
 	for (unsigned i = 0; i + REGULAR_COUNT < pauses->kept && regular <= 0; i++)
-		if ((double)pauses->longest[i + REGULAR_COUNT].seconds >= regular_near * (double)pauses->longest[i].seconds)
+		if ((double)pauses->longest[i + REGULAR_COUNT].seconds >=
+		    regular_near * (double)pauses->longest[i].seconds)
 			regular = (double)pauses->longest[i].seconds;
+	if (regular <= 0 && pauses->kept && watch->exchange_sweeps < KNOWN_SWEEPS)
+		regular = rare_ratio * (double)pauses->longest[0].seconds;
 	allowed = regular_ratio * regular + fmax(regular_windows * window, least_s);
 	if (uneven)
 		return allowed;
+	/*
+	 * A pause of the job as a whole may be longer. Once it had several that were longer than the regular ones, of
+	 * which checkpoints are the most usual, the next is not much longer than the longest of these.
+	 */
+	for (unsigned i = 0; i < pauses->kept; i++)
+		rare += (double)pauses->longest[i].seconds > allowed + rare_least_s;
 	longest = pauses->kept ? (double)pauses->longest[0].seconds : 0;
-	if (longest > allowed)
-		return fmax(allowed, rare_ratio * longest + 2 * window);
-	return fmax(unseen_s, unseen_ratio * allowed);
+	return fmax(fmax(allowed, rare_ratio * longest + 2 * window), rare >= RARE_FEWEST ? 0 : unseen_s);
+}
+
+static void enter_stall(struct job_watch *watch, int64_t at_us)
+{
+	watch->state.phase = JOB_PHASE_STALLED;
+	watch->state.since_us = watch->busy_us;
+	watch->state.known_us = at_us;
 }
 
 void stall_step(struct job_watch *watch, int64_t at_us)
@@ -69,14 +86,17 @@ void stall_step(struct job_watch *watch, int64_t at_us)
 		state->allowed_s = pause_allowed(watch, uneven);
 		if (!isnan(state->allowed_s) && (double)watch->quiet_us / 1e6 > state->allowed_s &&
 		    state->phase != JOB_PHASE_STALLED) {
-			state->phase = JOB_PHASE_STALLED;
-			state->since_us = watch->busy_us;
-			state->known_us = at_us;
+			enter_stall(watch, at_us);
 		}
 		return;
 	}
 	state->allowed_s = pause_allowed(watch, false);
 	if (state->phase == JOB_PHASE_STALLED || state->phase == JOB_PHASE_LEARNING) {
+		/* What came before training is no measure of its speed. */
+		if (state->phase == JOB_PHASE_LEARNING && !isnan(state->allowed_s)) {
+			watch->iterations.tracked = false;
+			speed_reset(watch);
+		}
 		state->phase = isnan(state->allowed_s) ? JOB_PHASE_LEARNING : JOB_PHASE_RUNS;
 		state->since_us = state->known_us = 0;
 		state->suspect_count = 0;

@@ -16,6 +16,7 @@ enum {
  */
 struct job_iterations {
 	bool tracked;             /* a period is known */
+	bool by_period;           /* of a period; else of a fixed number of bytes */
 	bool by_gaps;
 	double bytes;             /* of an iteration */
 	double high;              /* rate of bursts, bytes per second */
@@ -27,8 +28,9 @@ struct job_iterations {
 	double gap_now_s;         /* length of the gap before windows[1] */
 	bool anchored;
 	double anchor_bytes, anchor_s; /* an iteration began here */
+	double candidate;         /* bytes of a period that was found once */
 	unsigned differs;         /* times in a row that another number of bytes was learnt */
-	unsigned anchors;         /* number of iterations that began */
+	double foreign;           /* share of gaps that begin no iteration: average */
 	double gap_newest_s;      /* length of the gap that the current window is in */
 	bool flushed;             /* members ended their iteration in this gap */
 	int64_t flush_us;         /* members ended an iteration */
@@ -37,10 +39,10 @@ struct job_iterations {
 };
 
 enum {
-	JOB_RECENT = 32,          /* iterations that are compared with those before */
+	JOB_RECENT = 64,          /* iterations that are compared with those before */
 	JOB_BLOCK = 16,           /* iterations of a block */
 	JOB_BLOCKS = 128,         /* blocks that make the speed of before */
-	JOB_SPANS = 8,            /* numbers of iterations that are tested */
+	JOB_SPANS = 10,           /* numbers of iterations that are tested */
 };
 
 struct job_duration { double end_s; float seconds; };
@@ -50,10 +52,10 @@ struct job_speed {
 	unsigned recent_count;
 	float block[JOB_BLOCK];   /* of the current block */
 	unsigned block_count;
-	struct job_block { double end_s; float median, deviation, covariance; } blocks[JOB_BLOCKS];
+	struct job_block { double end_s; float mean, deviation; } blocks[JOB_BLOCKS];
 	unsigned kept, oldest;
 	double usual_s, deviation_s; /* of an iteration before; 0: not learnt */
-	double covariance;        /* of two that follow each other */
+	double lasting, passing;  /* variance of their mean: of k, lasting / k + passing / k^2 */
 	double learnt_from;       /* number of iterations */
 	float largest[JOB_SPANS]; /* largest excess over usual_s that was no slowdown, as a share */
 	float pending[JOB_SPANS]; /* of the current excess */
@@ -66,12 +68,17 @@ struct job_member_state {
 	int64_t busy_us;          /* of the last one that shows traffic; 0: none */
 	float rate;               /* slow average of what it sends when the job is busy, bytes per second */
 	float wait_to, wait_own;  /* average over the current pause */
+	float wait_to_most;
 	unsigned wait_count;
 	float wait_to_now, wait_to_usual; /* averages over about 15 and 1,000 sweeps */
 	bool down;
+	double total;             /* bytes sent since the beginning */
+	double quiet_total, run_begin; /* of these, when the job was quiet last, and before its last traffic */
+	double run_share;         /* usual share of the bytes of the job in a run; 0: not learnt */
+	double missing;           /* bytes that it sent less than the others, by that share; since run_begin */
+	float quiet_rate;         /* what it sends when the job is quiet, bytes per second */
 	float sent, moment;       /* bytes of the current iteration, and their sum weighted by time */
 	float late, late_usual;   /* averages: seconds by which its traffic is later than that of the job */
-	float share_usual;        /* of the bytes of an iteration */
 	float last_sent;          /* bytes of the iteration before, or of the beginning of one that did not end */
 };
 
@@ -96,15 +103,29 @@ struct job_watch {
 	uint64_t sweeps;
 
 	double level;             /* slow average of bytes per second and member when busy */
-	int64_t first_busy_us, busy_us; /* first and last reading with traffic of any member; 0: none */
-	unsigned busy_sweeps;
+	int64_t busy_us;          /* last reading with traffic of any member; 0: none */
+	int64_t first_exchange_us, exchange_us; /* first and last with traffic between members; 0: none */
+	unsigned exchange_sweeps; /* number of such sweeps */
 	bool paused;              /* at least one sweep was quiet since busy_us */
 	bool was_suspended;       /* in the current pause */
 	int64_t quiet_us;         /* length of the current pause so far, as readings prove it */
 	struct job_pauses pauses;
+	struct {
+		double sent, received;    /* by all members, since the beginning */
+		int64_t quiet_us, begin_us; /* end of the last quiet sweep; of the last before the traffic; 0: none */
+		double quiet_sent, quiet_received, begin_sent, begin_received; /* then */
+		double usual;             /* bytes of a run: average */
+		double noise;             /* of shares: median deviation as a share, average */
+		unsigned learnt;          /* number of runs */
+		double skew_s;            /* largest time between the ends of members in a run */
+		bool comparable;          /* members received what members sent */
+		bool small;               /* the run was no more than the beginning of one */
+		double missing_least;     /* bytes missing on a host that are no chance */
+	} run;
 	struct job_iterations iterations;
 	struct job_speed speed;
 
+	double *scratch;          /* a number for each member */
 	struct rhythm_point series[JOB_POINTS]; /* scratch: the ring in order */
 	struct job_state state;
 };
@@ -120,6 +141,18 @@ double pause_allowed(const struct job_watch *watch, bool uneven);
 
 /* stall_step - evaluate the current pause: enter or leave JOB_PHASE_STALLED */
 void stall_step(struct job_watch *watch, int64_t at_us);
+
+/*
+ * run_begin - traffic begins after a quiet time
+ * run_quiet - a quiet sweep: what each member sent is compared, and learnt if it is the @first since the last traffic
+ */
+void run_begin(struct job_watch *watch);
+void run_quiet(struct job_watch *watch, int64_t at_us, bool first);
+/*
+ * run_missing - bytes that all rails of a host miss: the median
+ * @member: a member of the host; set to the next one of another host
+ */
+double run_missing(const struct job_watch *watch, size_t *member);
 
 /*
  * suspects_of_stall - fill the suspects of a quiet job, most suspected first

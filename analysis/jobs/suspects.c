@@ -7,7 +7,7 @@
 
 /* A host stopped before the others if its last traffic is older than that of the job by this many windows. */
 static const double earlier_windows = 1.5;
-static const double waits_share = 0.2;        /* a switch port waits if it is stalled for this share of the pause */
+static const double waits_share = 0.3;        /* a switch port waits if it is stalled for this share of a window */
 static const double waits_more = 0.03;        /* in a slowdown: share of the time, more than before */
 static const double late_ratio = 2, late_least = 0.01; /* than members change on average; of the period */
 static const double minority = 1.0 / 3;       /* of the hosts stopped first, at most */
@@ -53,7 +53,7 @@ bool suspects_of_stall(struct job_watch *watch)
 {
 	struct job_state *state = &watch->state;
 	double window = watch_window(watch);
-	size_t early = 0, down = 0;
+	size_t early = 0, down = 0, waits = 0, incomplete = 0;
 
 	state->suspect_count = 0;
 	for (size_t i = 0; i < watch->count; i++) {
@@ -65,20 +65,35 @@ bool suspects_of_stall(struct job_watch *watch)
 		if (member->down) {
 			suspect.evidence = JOB_EVIDENCE_UNREADABLE;
 			down++;
-		} else if (member->busy_us && before > earlier_windows * window) {
+		} else if ((double)member->wait_to_most > waits_share) {
+			suspect.evidence = JOB_EVIDENCE_NOT_RECEIVING;
+			suspect.value = (double)member->wait_to_most;
+			waits++;
+		} else if (watch->run.comparable && watch->run.learnt > 1 && member->busy_us &&
+			   before > watch->run.skew_s + earlier_windows * window) {
 			suspect.evidence = JOB_EVIDENCE_STOPPED_FIRST;
 			suspect.value = before;
 			early++;
-		} else if ((double)member->wait_to > waits_share) {
-			suspect.evidence = JOB_EVIDENCE_NOT_RECEIVING;
-			suspect.value = (double)member->wait_to;
 		} else {
 			continue;
 		}
 		if (!has_suspect(state, suspect))
 			suspect_add(state, suspect);
 	}
-	return (early || down) && (double)(early + down) <= minority * (double)watch->count;
+	for (size_t i = 0; i < watch->count;) {
+		struct job_suspect suspect = { .host = watch->members[i].host, .evidence = JOB_EVIDENCE_STOPPED_FIRST,
+					       .stopped_us = watch->states[i].busy_us };
+		double missing = run_missing(watch, &i);
+
+		if (missing <= watch->run.missing_least)
+			continue;
+		/* Bytes rank hosts that stopped in the same window. */
+		suspect.value = fmin(0.1, missing * 1e-12);
+		incomplete++;
+		if (!has_suspect(state, suspect))
+			suspect_add(state, suspect);
+	}
+	return (early && (double)early <= minority * (double)watch->count) || down || waits || incomplete;
 }
 
 void suspects_of_slowdown(struct job_watch *watch)
@@ -117,6 +132,7 @@ void suspects_of_slowdown(struct job_watch *watch)
 			suspect_add(state, suspect);
 	}
 	for (unsigned rail = 0; rail < 64; rail++)
-		if (rail_count[rail] > 0 && rail_late[rail] / rail_count[rail] > fmax(mean, late_least * watch->speed.usual_s))
+		if (rail_count[rail] > 0 &&
+		    rail_late[rail] / rail_count[rail] > fmax(mean, late_least * watch->speed.usual_s))
 			state->rails_fell |= UINT64_C(1) << rail;
 }

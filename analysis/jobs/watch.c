@@ -9,10 +9,11 @@
 enum { RHYTHM_SWEEPS = 16 };      /* the rhythm is computed once in these */
 
 /*
- * Keep-alives, monitoring over IPoIB and performance queries are less than this, per member; so is 1/10000 of what
- * it sends in a burst.
+ * Keep-alives and performance queries are less than this, per member. Monitoring and logs over IPoIB are more now and
+ * then, on few members, but less than a burst of messages of a library; 1/5000 of what the job sends is neither.
  */
-static const double quiet_bytes_per_s = 50e3, quiet_share = 1e-4;
+static const double quiet_bytes_per_s = 50e3, loud_bytes_per_s = 1e6, loud_share = 2e-4;
+static const double above_share = 0.1;    /* of the members may be above the first while the job is quiet */
 static const double read_share = 0.9;     /* of the members that are not down must be read for a point */
 
 struct job_watch *job_watch_create(const struct job_member *members, size_t count, int64_t interval_us)
@@ -23,7 +24,8 @@ struct job_watch *job_watch_create(const struct job_member *members, size_t coun
 		return NULL;
 	watch->members = malloc((count ? count : 1) * sizeof(*members));
 	watch->states = calloc(count ? count : 1, sizeof(*watch->states));
-	if (!watch->members || !watch->states) {
+	watch->scratch = malloc((count ? count : 1) * sizeof(*watch->scratch));
+	if (!watch->members || !watch->states || !watch->scratch) {
 		job_watch_destroy(watch);
 		return NULL;
 	}
@@ -47,6 +49,7 @@ void job_watch_destroy(struct job_watch *watch)
 		return;
 	free(watch->members);
 	free(watch->states);
+	free(watch->scratch);
 	free(watch);
 }
 
@@ -84,13 +87,20 @@ static size_t points_in_order(struct job_watch *watch, size_t most)
 
 /* Sums of one sweep. */
 struct sums {
-	double rate, at_us, elapsed_us;   /* of what was read */
-	size_t read, down, busy;
+	double rate, rate_received, at_us, elapsed_us; /* of what was read */
+	size_t read, down, above, loud;
+	bool busy;
 	int64_t busy_us, busy_from_us;    /* last reading with traffic; the earliest begin of such a window */
 	int64_t quiet_until_us;           /* last reading */
 };
 
-static void add_reading(struct job_watch *watch, const struct job_reading *reading, double quiet, struct sums *sums)
+/* What members send to each other is received by them: not checkpoints and data of training that go to storage. */
+static double exchanged(const struct sums *sums)
+{
+	return fmin(sums->rate, sums->rate_received);
+}
+
+static void add_reading(struct job_watch *watch, const struct job_reading *reading, double loud, struct sums *sums)
 {
 	struct job_member_state *state = &watch->states[reading->member];
 	double seconds = (double)reading->elapsed_us / 1e6, most;
@@ -99,17 +109,23 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 		return;
 	state->read_us = reading->at_us;
 	sums->read++;
-	sums->at_us += (double)reading->at_us;
-	sums->elapsed_us += (double)reading->elapsed_us;
-	if (!isnan(reading->xmit_bytes)) {
-		sums->rate += reading->xmit_bytes / seconds;
-		state->sent += (float)reading->xmit_bytes;
-		state->moment += (float)(reading->xmit_bytes * ((double)(reading->at_us - watch->iterations.flush_us) / 1e6 -
-								seconds / 2));
-	}
 	if (reading->at_us > sums->quiet_until_us)
 		sums->quiet_until_us = reading->at_us;
+	sums->at_us += (double)reading->at_us;
+	sums->elapsed_us += (double)reading->elapsed_us;
+	if (!isnan(reading->rcv_bytes)) {
+		sums->rate_received += reading->rcv_bytes / seconds;
+		watch->run.received += reading->rcv_bytes;
+	}
+	if (!isnan(reading->xmit_bytes)) {
+		double middle_s = (double)(reading->at_us - watch->iterations.flush_us) / 1e6 - seconds / 2;
 
+		sums->rate += reading->xmit_bytes / seconds;
+		watch->run.sent += reading->xmit_bytes;
+		state->total += reading->xmit_bytes;
+		state->sent += (float)reading->xmit_bytes;
+		state->moment += (float)(reading->xmit_bytes * middle_s);
+	}
 	if (!isnan(reading->wait_to)) {
 		state->wait_to_now += ((float)reading->wait_to - state->wait_to_now) / 15;
 		if (watch->state.phase == JOB_PHASE_LEARNING || watch->state.phase == JOB_PHASE_RUNS)
@@ -118,20 +134,30 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 	}
 
 	most = fmax(reading->xmit_bytes, reading->rcv_bytes) / seconds;
-	if (most > quiet) {
+	sums->loud += most > loud;
+	if (most > quiet_bytes_per_s) {
 		int64_t from_us = reading->at_us - reading->elapsed_us;
 
-		state->busy_us = reading->at_us;
-		state->wait_to = state->wait_own = 0;
-		state->wait_count = 0;
+		sums->above++;
 		if (reading->at_us > sums->busy_us)
 			sums->busy_us = reading->at_us;
-		if (!sums->busy || from_us < sums->busy_from_us)
+		if (!sums->busy_from_us || from_us < sums->busy_from_us)
 			sums->busy_from_us = from_us;
-		sums->busy++;
+	}
+	/* Of a job that always sends little, what is above the first threshold. */
+	if (most > (watch->level > 10 * loud_bytes_per_s ? loud : quiet_bytes_per_s)) {
+		state->busy_us = reading->at_us;
+		state->wait_to = state->wait_own = state->wait_to_most = 0;
+		state->wait_count = 0;
 	} else {
-		float weight = 1 / (float)++state->wait_count;
+		float weight = 1 / (float)++state->wait_count, rate = (float)(reading->xmit_bytes / seconds);
 
+		/* A low quantile: now and then there is more. */
+		if (!isnan(rate))
+			state->quiet_rate = state->quiet_rate > 0 ? state->quiet_rate +
+				(rate < state->quiet_rate ? 0.3F : 0.03F) * (rate - state->quiet_rate) : rate;
+		if (!isnan(reading->wait_to))
+			state->wait_to_most = fmaxf(state->wait_to_most, (float)reading->wait_to);
 		if (!isnan(reading->wait_to))
 			state->wait_to += weight * ((float)reading->wait_to - state->wait_to);
 		if (!isnan(reading->wait_own))
@@ -145,20 +171,28 @@ static void pause_step(struct job_watch *watch, const struct sums *sums, bool su
 	if (sums->busy) {
 		double seconds = (double)(sums->busy_from_us - watch->busy_us) / 1e6;
 
+		if (watch->paused || !watch->busy_us)
+			run_begin(watch);
 		/* A stall that ended is no pause of the rhythm. */
-		if (watch->paused && !watch->was_suspended && !suspended && seconds > 0 &&
+		if (watch->paused && !watch->was_suspended && !suspended && seconds > 0 && watch->first_exchange_us &&
 		    watch->state.phase != JOB_PHASE_STALLED)
 			pause_learn(&watch->pauses, seconds, sums->busy_from_us);
-		if (!watch->first_busy_us)
-			watch->first_busy_us = sums->busy_us;
 		watch->busy_us = sums->busy_us;
-		watch->busy_sweeps++;
+		if (exchanged(sums) > loud_bytes_per_s) {
+			if (!watch->first_exchange_us)
+				watch->first_exchange_us = sums->busy_us;
+			watch->exchange_us = sums->busy_us;
+			watch->exchange_sweeps++;
+		}
 		watch->paused = watch->was_suspended = false;
 		watch->quiet_us = 0;
 		return;
 	}
 	/* Quiet is what was read of nearly all of them, and only if one of them responds. */
-	if (!watch->busy_us || !sums->read || (double)(sums->read + sums->down) < read_share * (double)watch->count)
+	if (!sums->read || (double)(sums->read + sums->down) < read_share * (double)watch->count)
+		return;
+	run_quiet(watch, sums->quiet_until_us, !watch->paused);
+	if (!watch->busy_us)
 		return;
 	watch->paused = true;
 	watch->was_suspended |= suspended;
@@ -179,7 +213,7 @@ static void rhythm_learn(struct job_watch *watch)
 const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, const struct job_reading *readings,
 				       size_t count, const bool *down, bool suspended)
 {
-	double quiet = fmax(quiet_bytes_per_s, quiet_share * watch->level);
+	double loud = fmax(loud_bytes_per_s, loud_share * watch->level);
 	struct sums sums = { 0 };
 	struct rhythm_point point = { .at_us = at_us, .elapsed_us = watch->interval_us, .bytes = NAN };
 
@@ -189,18 +223,19 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 	}
 	for (size_t i = 0; i < count; i++)
 		if (readings[i].member < watch->count)
-			add_reading(watch, &readings[i], quiet, &sums);
+			add_reading(watch, &readings[i], loud, &sums);
+	sums.busy = sums.loud || (double)sums.above > fmax(1, above_share * (double)watch->count);
 
 	if (sums.read) {
 		point.at_us = (int64_t)(sums.at_us / (double)sums.read);
 		point.elapsed_us = (int64_t)(sums.elapsed_us / (double)sums.read);
 		if ((double)sums.read >= read_share * (double)(watch->count - sums.down))
-			point.bytes = sums.rate / (double)sums.read * (double)watch->count *
+			point.bytes = exchanged(&sums) / (double)sums.read * (double)watch->count *
 				      (double)point.elapsed_us / 1e6;
 		if (sums.busy) {
 			double level = sums.rate / (double)sums.read;
 
-			watch->level += (level - watch->level) / fmin(100, watch->busy_sweeps + 1.0);
+			watch->level += (level - watch->level) / fmin(100, watch->exchange_sweeps + 1.0);
 		}
 	}
 	point_add(watch, point);
@@ -208,6 +243,8 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 
 	pause_step(watch, &sums, suspended);
 	stall_step(watch, at_us);
+	if (suspended)
+		speed_break(watch);
 	if (watch->state.phase != JOB_PHASE_STALLED) {
 		if ((watch->sweeps + watch->members[0].node_guid) % RHYTHM_SWEEPS == 0)
 			rhythm_learn(watch);

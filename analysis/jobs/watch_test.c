@@ -299,8 +299,10 @@ TEST(cpu_of_a_sweep_of_4096_members)
 
 	for (unsigned i = 0; i < 64; i++)
 		members[i] = (struct job_member){ .node_guid = i + 1, .port = 1, .host = i / 8, .rail = i % 8 };
-	for (unsigned k = 0; k < JOBS; k++)
+	for (unsigned k = 0; k < JOBS; k++) {
+		members[0].node_guid = k;
 		watches[k] = job_watch_create(members, 64, 1000000);
+	}
 	begin = clock();
 	for (unsigned s = 1; s <= 600 + SWEEPS; s++) {
 		if (s == 600)
@@ -310,7 +312,8 @@ TEST(cpu_of_a_sweep_of_4096_members)
 
 			for (unsigned i = 0; i < 64; i++)
 				readings[i] = (struct job_reading){ .member = i, .at_us = s * INT64_C(1000000),
-					.elapsed_us = 1000000, .xmit_bytes = on ? 1e10 : 500, .rcv_bytes = 500 };
+					.elapsed_us = 1000000, .xmit_bytes = on ? 1e10 : 500,
+					.rcv_bytes = on ? 1e10 : 500 };
 			job_watch_step(watches[k], s * INT64_C(1000000), readings, 64, NULL, false);
 		}
 	}
