@@ -112,7 +112,8 @@ static void learn(struct job_watch *watch, double sent)
 	watch->run.usual += weight * (sent - watch->run.usual);
 	for (size_t i = 0; i < watch->count; i++)
 		if (!watch->states[i].down)
-			watch->run.skew_s = fmax(watch->run.skew_s, (double)(watch->busy_us - watch->states[i].busy_us) / 1e6);
+			watch->run.skew_s = fmax(watch->run.skew_s,
+						 (double)(watch->busy_us - watch->states[i].busy_us) / 1e6);
 	for (size_t i = 0; i < watch->count; i++)
 		total += fmax(0, run_bytes(watch, &watch->states[i]));
 	for (size_t i = 0; i < watch->count && total > 0; i++) {

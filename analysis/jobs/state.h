@@ -66,11 +66,13 @@ struct job_speed {
 struct job_member_state {
 	int64_t read_us;          /* CLOCK_BOOTTIME of the last reading; 0: none */
 	int64_t busy_us;          /* of the last one that shows traffic; 0: none */
-	float rate;               /* slow average of what it sends when the job is busy, bytes per second */
+	int64_t sent_us;          /* of the last one in which it sent */
+	float last_bytes;         /* sent in the last window */
 	float wait_to, wait_own;  /* average over the current pause */
 	float wait_to_most;
 	unsigned wait_count;
-	float wait_to_now, wait_to_usual; /* averages over about 15 and 1,000 sweeps */
+	float wait_to_now, wait_to_usual, wait_own_now, wait_own_usual; /* averages over about 15 and 1,000 sweeps */
+	float absent, absent_usual; /* share of beginnings of collectives in which it had not sent yet; averages */
 	bool down;
 	double total;             /* bytes sent since the beginning */
 	double quiet_total, run_begin; /* of these, when the job was quiet last, and before its last traffic */

@@ -14,6 +14,8 @@ enum { RHYTHM_SWEEPS = 16 };      /* the rhythm is computed once in these */
  */
 static const double quiet_bytes_per_s = 50e3, loud_bytes_per_s = 1e6, loud_share = 2e-4;
 static const double above_share = 0.1;    /* of the members may be above the first while the job is quiet */
+static const double begin_share = 0.02;   /* of the usual rate: only the beginning of a collective */
+static const float begin_bytes = 20e3F;   /* of a member that has entered it */
 static const double read_share = 0.9;     /* of the members that are not down must be read for a point */
 
 struct job_watch *job_watch_create(const struct job_member *members, size_t count, int64_t interval_us)
@@ -100,6 +102,15 @@ static double exchanged(const struct sums *sums)
 	return fmin(sums->rate, sums->rate_received);
 }
 
+static void wait_average(const struct job_watch *watch, double wait, float *now, float *usual)
+{
+	if (isnan(wait))
+		return;
+	*now += ((float)wait - *now) / 15;
+	if (watch->state.phase == JOB_PHASE_LEARNING || watch->state.phase == JOB_PHASE_RUNS)
+		*usual += ((float)wait - *usual) / fminf(1000, (float)watch->sweeps + 1);
+}
+
 static void add_reading(struct job_watch *watch, const struct job_reading *reading, double loud, struct sums *sums)
 {
 	struct job_member_state *state = &watch->states[reading->member];
@@ -124,14 +135,13 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 		watch->run.sent += reading->xmit_bytes;
 		state->total += reading->xmit_bytes;
 		state->sent += (float)reading->xmit_bytes;
+		state->last_bytes = (float)reading->xmit_bytes - state->quiet_rate * (float)seconds;
+		if (reading->xmit_bytes / seconds > (watch->level > 10 * loud_bytes_per_s ? loud : quiet_bytes_per_s))
+			state->sent_us = reading->at_us;
 		state->moment += (float)(reading->xmit_bytes * middle_s);
 	}
-	if (!isnan(reading->wait_to)) {
-		state->wait_to_now += ((float)reading->wait_to - state->wait_to_now) / 15;
-		if (watch->state.phase == JOB_PHASE_LEARNING || watch->state.phase == JOB_PHASE_RUNS)
-			state->wait_to_usual += ((float)reading->wait_to - state->wait_to_usual) /
-						fminf(1000, (float)watch->sweeps + 1);
-	}
+	wait_average(watch, reading->wait_to, &state->wait_to_now, &state->wait_to_usual);
+	wait_average(watch, reading->wait_own, &state->wait_own_now, &state->wait_own_usual);
 
 	most = fmax(reading->xmit_bytes, reading->rcv_bytes) / seconds;
 	sums->loud += most > loud;
@@ -199,6 +209,32 @@ static void pause_step(struct job_watch *watch, const struct sums *sums, bool su
 	watch->quiet_us = sums->quiet_until_us - watch->busy_us;
 }
 
+/*
+ * Members enter a collective one after the other, and send what they can until the last one enters. In a window in
+ * which the job sends only that, those that sent nothing are late.
+ */
+static void absent_step(struct job_watch *watch, const struct sums *sums)
+{
+	size_t present = 0, absent;
+
+	if (!sums->read || sums->rate / (double)sums->read > begin_share * watch->level ||
+	    watch->state.phase == JOB_PHASE_LEARNING || watch->state.phase == JOB_PHASE_STALLED)
+		return;
+	for (size_t i = 0; i < watch->count; i++)
+		present += watch->states[i].last_bytes > begin_bytes;
+	absent = watch->count - present;
+	if (absent == 0 || absent * 3 > watch->count)
+		return;
+	for (size_t i = 0; i < watch->count; i++) {
+		struct job_member_state *state = &watch->states[i];
+		float is_absent = state->last_bytes > begin_bytes ? 0 : 1;
+
+		state->absent += 0.3F * (is_absent - state->absent);
+		if (watch->state.phase == JOB_PHASE_RUNS)
+			state->absent_usual += 0.02F * (is_absent - state->absent_usual);
+	}
+}
+
 static void rhythm_learn(struct job_watch *watch)
 {
 	size_t count = points_in_order(watch, JOB_POINTS);
@@ -245,6 +281,7 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 	stall_step(watch, at_us);
 	if (suspended)
 		speed_break(watch);
+	absent_step(watch, &sums);
 	if (watch->state.phase != JOB_PHASE_STALLED) {
 		if ((watch->sweeps + watch->members[0].node_guid) % RHYTHM_SWEEPS == 0)
 			rhythm_learn(watch);

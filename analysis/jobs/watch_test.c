@@ -275,8 +275,8 @@ TEST(a_slower_host_is_found_within_seconds)
 		job_watch_destroy(job.watch);
 	}
 	qsort(delay, kept, sizeof(*delay), compare);
-	printf("  %u of %u slowdowns found: %.1f s (median), %.1f s (9 of 10), %.1f s (worst) after they could be known; "
-	       "%u with the right beginning, %u over when they were\n", kept, cases, delay[kept / 2],
+	printf("  %u of %u slowdowns found: %.1f s (median), %.1f s (9 of 10), %.1f s (worst) after they could be "
+	       "known; %u with the right beginning, %u over when they were\n", kept, cases, delay[kept / 2],
 	       delay[kept * 9 / 10], delay[kept - 1], sound, back);
 	assert_true(kept * 20 >= cases * 19 && delay[kept / 2] <= 3);
 }
