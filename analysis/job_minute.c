@@ -11,6 +11,6 @@ struct job_minute job_minute_of(int64_t job, const struct job_state *state, int6
 		.job = job, .wall_us = wall_us, .rhythm = state->now, .phase = state->phase,
 		.since_us = lasts ? wall_us - (boot_us - state->since_us) : 0,
 		.slower = slower ? state->slower : NAN,
-		.before_s = state->before.kind == RHYTHM_PERIODIC ? state->before.period_s : NAN,
+		.before_s = slower ? state->before.period_s : NAN,
 	};
 }

@@ -15,8 +15,8 @@ struct job_minute {
 	enum job_phase phase;
 	int64_t since_us;       /* JOB_PHASE_STALLED, JOB_PHASE_SLOWER: since then; otherwise 0 */
 	double slower;          /* JOB_PHASE_SLOWER: as in struct job_state; otherwise NAN */
-	double before_s;        /* period that the present one is compared with: of an hour ago, or before the
-				   slowdown; NAN: not known */
+	double before_s;        /* JOB_PHASE_SLOWER: period before; otherwise that of an hour ago, which the store
+				   knows (NAN when it is stored); NAN: not known */
 };
 
 /*

@@ -79,11 +79,12 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 				" last_seen_us, affected_hosts, state_sweep, peak, peak_us, text, evidence, subject,"
 				" cause, advice, hosts, ports)"
 				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	/* Another process may have removed the job. */
+	/* Another process may have removed the job. The period of an hour ago is in an earlier row. */
 	[WRITE_JOB_MINUTE] = "REPLACE INTO job_rhythm (job, wall_us, kind, periods, phase, since_us, period_s,"
 			     " spread_s, wire_share, bytes_per_s, shortest_s, slower, before_s) SELECT ?1, ?2, ?3, ?4,"
-			     " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 WHERE EXISTS (SELECT 1 FROM job"
-			     " WHERE number = ?1)",
+			     " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ifnull(?13, (SELECT b.period_s FROM job_rhythm b"
+			     " WHERE b.job = ?1 AND b.wall_us BETWEEN ?2 - 3900000000 AND ?2 - 3600000000"
+			     " ORDER BY b.wall_us DESC LIMIT 1)) WHERE EXISTS (SELECT 1 FROM job WHERE number = ?1)",
 };
 
 int writer_prepare(struct writer *writer, struct error *err)
