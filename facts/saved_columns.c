@@ -22,18 +22,15 @@ static const struct job *job_of(const void *row)
 	return ((const struct job_facts *)row)->job;
 }
 
-/* When the minute should be of: of a job that runs or ran then. */
-static int64_t rhythm_time(const struct job *job, const struct job *now, int64_t at_us)
+int64_t job_rhythm_time(const struct job *job, int64_t at_us)
 {
-	int64_t us = at_us ? at_us : now->end_us;
-
-	return job->end_us && job->end_us < us ? job->end_us : us;
+	return job->end_us && job->end_us < at_us ? job->end_us : at_us;
 }
 
 struct job_facts job_facts_of(const struct job *job, const struct job *now, int64_t at_us)
 {
 	return (struct job_facts){ job, job_duration_us(job, now), job_suspended_us(job, now),
-				   job_rhythm_of(&job->minute, rhythm_time(job, now, at_us)) };
+				   job_rhythm_of(&job->minute, job_rhythm_time(job, at_us ? at_us : now->end_us)) };
 }
 
 /* Texts of a job: its labels, and these. */

@@ -24,6 +24,9 @@ struct job_facts {
  */
 struct job_facts job_facts_of(const struct job *job, const struct job *now, int64_t at_us);
 
+/* job_rhythm_time - for job_rhythm_of(): @at_us, or the end of a job that had ended before */
+int64_t job_rhythm_time(const struct job *job, int64_t at_us);
+
 /* job_set_end - set end_us, end_boot_us and end_boot_id to this moment, for job_duration_us() too. */
 void job_set_end(struct job *job);
 

@@ -324,7 +324,7 @@ enum { ID, NAME, HOSTS, COMMAND, BEGIN, END, DURATION, RUNNING, ENDING, ENDED_BY
        SOURCE, INTERVAL, STEP, XMIT, RCV, AT_LEAST, ERRORS, MEAN_XMIT, MEAN_RCV, PEAK_XMIT, PEAK_RCV, EARLY, LATE,
        LATE_FROM, HOSTS_CV, RAILS_CV, SLOWEST, PORTS, PORTS_KNOWN, PORTS_UNUSED, LEAVES, OTHERS, ROUTES_KNOWN,
        AR_ON, AR_OFF, AR_UNKNOWN, AGGREGATION, CLOCK_STEP, NOTES, FIRST_LABEL, SUSPENDED = FIRST_LABEL + JOB_LABELS,
-       CONFIDENCE, JOB_COLUMNS };
+       CONFIDENCE, PERIOD, WIRE, TREND, PHASE, RHYTHM_TEXT, JOB_COLUMNS };
 
 /* Rows, NULL if their cells are unknown: the report, and the same if its ports, history or fabric are known. */
 enum { REPORT_ROW, KNOWN_ROW, HISTORY_ROW, FABRIC_ROW, REPORT_ROWS };
@@ -388,6 +388,11 @@ static const struct column job_columns[JOB_COLUMNS] = {
 	[FIRST_LABEL + JOB_PARTITION] = { .key = "partition", .kind = COLUMN_TEXT },
 	[SUSPENDED] = { .key = "suspended_us", .kind = COLUMN_SPAN_US },
 	[CONFIDENCE] = { .key = "confidence_percent", .kind = COLUMN_PERCENT },
+	[PERIOD] = { .key = "period_s", .kind = COLUMN_REAL, OF(rhythm.period_s) },
+	[WIRE] = { .key = "wire_percent", .kind = COLUMN_PERCENT, OF(rhythm.wire_percent) },
+	[TREND] = { .key = "trend_percent", .kind = COLUMN_PERCENT, OF(rhythm.trend_percent) },
+	[PHASE] = { .key = "phase", .kind = COLUMN_TEXT },
+	[RHYTHM_TEXT] = { .key = "rhythm_text", .kind = COLUMN_TEXT, OF(rhythm.text) },
 };
 
 static void put_text(struct result *result, size_t column, const char *chars)
@@ -414,6 +419,8 @@ static void put_job(const struct job_report *report, struct result *result)
 	result_integer(result, SUSPENDED, job_suspended_us(job, &(struct job){ .end_us = report->end_us }));
 	if (job_is_detected(job))
 		result_real(result, CONFIDENCE, 100 * job->confidence);
+	if (report->rhythm.known)
+		result_text(result, PHASE, job_phase_name(report->rhythm.phase));
 	cells_nonzero(result, END, report->running ? 0 : report->end_us);
 	result_text(result, ENDING, job_ending_name(job->ending));
 	put_text(result, ENDED_BY, job->ended_by);

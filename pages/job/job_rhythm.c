@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "facts/job_rhythm.h"
+#include "facts/saved_columns.h"
 #include "pages/job/job_page.h"
 #include "pages/job/job_work.h"
 
@@ -182,7 +183,7 @@ int job_read_rhythm(struct job_work *work, struct error *err)
 	if (space && code == 0)
 		code = find_episodes(report, &minutes, err);
 	report->rhythm_median = job_rhythm_of(&all, 0);
-	report->rhythm = job_rhythm_of(&report->job.minute, report->end_us);
+	report->rhythm = job_rhythm_of(&report->job.minute, job_rhythm_time(&report->job, work->settings->now_us));
 	free(space);
 	free(minutes.list);
 	return code;

@@ -311,6 +311,23 @@ def add_report(facts, face, report, names):
                        {key: row[key] for key in ("severity", "cause", "text")})
 
 
+def add_jobs(facts, face, rows):
+    """Rhythms, from rows of data or of a table."""
+    for row in rows:
+        if "JOB" not in row:
+            add_values(facts, face, ("job", row["id"]), {key: row[key] for key in ("name", "rhythm_text", "period_s",
+                       "wire_percent", "trend_percent", "phase")})
+            continue
+        subject = ("job", row["JOB"])
+        found = re.match(r"^([\d.]+) s$", row["ITERATION"])
+        facts.add(face, subject, "period_s", about(found[1]) if found else None)
+        facts.add(face, subject, "wire_percent", number(row["WIRE%"]))
+        if "LONGER%" in row:
+            facts.add(face, subject, "trend_percent", number(row["LONGER%"]))
+        if row["PHASE"]:
+            facts.add(face, subject, "phase", row["PHASE"])
+
+
 def add_job(facts, face, report):
     """A job of the last minute: the window of balance."""
     for row in report["ports"]:
@@ -437,6 +454,14 @@ def add_metric(facts, face, name, labels, value, skip_totals=False):
                       int(text) if text and key == "id" else text)
     elif name == "job_info":
         facts.add(face, ("job", labels["id"]), "name", labels["name"] or None)
+    elif name in ("job_iteration_seconds", "job_wire_ratio"):
+        facts.add(face, ("job", labels["id"]), *(("period_s", About(value, 1e-5)) if name.startswith("job_i") else
+                                                 ("wire_percent", About(100 * value, 1e-3))))
+    elif name == "job_stalled":
+        if value:
+            facts.add(face, ("job", labels["id"]), "phase", "stalled")
+    elif name == "job_slower_ratio":
+        facts.add(face, ("job", labels["id"]), "trend_percent", About(100 * (value - 1), 1e-3))
     elif name == "port_info":
         facts.add(face, subject, "width", labels.get("width") or None)
         facts.add(face, subject, "speed", None if labels.get("speed") in (None, "", "unknown") else labels["speed"])
@@ -693,7 +718,7 @@ def add_page(facts, face, text, health, names):
 
 
 def add_screens(facts, db, names, health, events):
-    shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "1", "2", "5", "3").out
+    shown = run(BUILD + "/tests/screen/show_screen", db, f"{END * 1000000}", "110", "300", "1", "2", "5", "3", "7").out
     screens = {one.split("\n")[0]: one.split("\n")[1:] for one in shown.split("== ")[1:]}
     header = screens["2"][1]
     for key, pattern in HEADER.items():
@@ -725,6 +750,9 @@ def add_screens(facts, db, names, health, events):
                 subject = ("direction", *one[1:], *other[1:])
                 facts.add("top links", subject, "xmit_bytes_per_s", rate(row[way]))
                 facts.add("top links", subject, "xmit_utilization_percent", number(row[way + "%"]))
+    # The list has a line below it, and the report of the job.
+    start = next(i for i, line in enumerate(screens["7"]) if "JOB" in line and "ITERATION" in line)
+    add_jobs(facts, "top jobs", table(screens["7"][start:start + 2]))
     problems = re.compile(r"^[ >](CRIT|WARN|info|ok|ack) +(.*?) {2,}([0-9:A-Za-z -]+?) {2,}(\S+)")
     words = {"CRIT": "critical", "WARN": "warning", "info": "info"}
     of = {}
@@ -771,6 +799,7 @@ def add_server(facts, db, at, names, health):
         add_port_rows(facts, "/api/ports", json.loads(get(f"/api/ports?at={at}")))
         add_link_rows(facts, "/api/links", json.loads(get(f"/api/links?at={at}")))
         add_node_rows(facts, "/api/nodes", json.loads(get(f"/api/nodes?at={at}")))
+        add_jobs(facts, "/api/job/list", json.loads(get(f"/api/job/list?at={at}")))
         add_findings(facts, "/api/health", json.loads(get(f"/api/health?at={at}")))
         add_status(facts, "/api/status", json.loads(get(f"/api/status?at={at}")))
         add_balance(facts, "/api/balance", json.loads(get(f"/api/balance?all&at={at}")))
@@ -883,11 +912,15 @@ def collect(db):
         if len(names.guids[names.shown[node["node_guid"]]]) == 1:
             add_report(facts, "report", json_of(db, at, "report", names.shown[node["node_guid"]]), names)
     jobs = json.loads(run(IBWIRE, "job", "list", "--db", db, "--format", "json").out)
-    for job in jobs:
-        facts.add("job list", ("job", job["id"]), "name", job["name"] or None)
+    add_jobs(facts, "job list", jobs)
+    # Each screen, page and command has the newest minute of the job, which ended with the newest sweep.
+    add_jobs(facts, "job list --at", json_of(db, at, "job", "list"))
+    add_jobs(facts, "job list (table)", table(text_of(db, at, "job", "list", "--columns",
+             "id,period_s,wire_percent,trend_percent,phase").splitlines()))
     for job in (job for job in jobs if job["id"] == "17"):
         done = run(IBWIRE, "job", "report", job["id"], "--db", db, "--format", "json")
         add_job(facts, "job report", json.loads(done.out))
+        add_jobs(facts, "job report", [json.loads(done.out)["job"]])
     add_node_pages(facts, db, nodes, names)
     add_group_tables(facts, db, at)
     add_metrics(facts, "metrics --once", run(IBWIRE, "metrics", "--once", "--db", db).out)

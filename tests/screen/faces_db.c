@@ -51,6 +51,8 @@ struct play {
 	const struct finding *open[FINDINGS_MAX];
 	struct event events[1];
 	int64_t fault_us, clearing_us; /* wall clock */
+	int64_t job;               /* number of the running job; 0: none */
+	struct job_minute minute;
 };
 
 static void add_node(struct fabric *fabric, uint64_t guid, uint8_t type, uint8_t ports, const char *desc)
@@ -339,6 +341,18 @@ static void fill_samples(struct play *play, enum stage stage, unsigned number, s
 	sweep->samples = play->samples;
 }
 
+/* Rhythms of the job; since_us: before the sweep. */
+static const struct job_minute minutes[STAGES] = {
+	[HEALTHY] = { .rhythm = { RHYTHM_PERIODIC, 4.21, 0.1, 0.31, 2.5e10, 2, 40 }, .phase = JOB_PHASE_RUNS,
+		      .slower = NAN, .before_s = 4.1 },
+	[FAULT] = { .rhythm = { RHYTHM_PERIODIC, 4.21, 0.1, 0.31, 2.5e10, 2, 40 }, .phase = JOB_PHASE_STALLED,
+		    .since_us = 20 * US_PER_S, .slower = NAN, .before_s = NAN },
+	[CLEARING] = { .rhythm = { RHYTHM_PERIODIC, 5.3, 0.1, 0.26, 2.0e10, 2, 40 }, .phase = JOB_PHASE_SLOWER,
+		       .since_us = 400 * US_PER_S, .slower = 1.26, .before_s = 4.21 },
+	[RESET] = { .rhythm = { RHYTHM_UNRESOLVABLE, NAN, NAN, NAN, 2.5e10, 20, 0 }, .phase = JOB_PHASE_RUNS,
+		    .slower = NAN, .before_s = NAN },
+};
+
 static int store(struct play *play, struct writer *writer, unsigned number, int64_t wall_us, struct error *err)
 {
 	enum stage stage = number / SWEEPS_OF_STAGE;
@@ -369,6 +383,15 @@ static int store(struct play *play, struct writer *writer, unsigned number, int6
 	findings = fill_findings(play, wall_us, stage);
 	sweep.findings = play->open;
 	sweep.finding_count = findings;
+	/* Of the job, from its begin on. */
+	if (play->job) {
+		play->minute = minutes[stage];
+		play->minute.job = play->job;
+		play->minute.wall_us = wall_us;
+		play->minute.since_us = minutes[stage].since_us ? wall_us - minutes[stage].since_us : 0;
+		sweep.job_minutes = &play->minute;
+		sweep.job_minute_count = 1;
+	}
 	fill_samples(play, stage, number, &sweep);
 	return writer_sink(writer)->store(writer_sink(writer)->ctx, &sweep, err);
 }
@@ -399,6 +422,9 @@ int main(int argc, char **argv)
 		if (code == 0 && (i + 7 == count || i + 1 == count))
 			code = record_job(argv[1], "17", wall_us, 1000 * US_PER_S + i * INTERVAL_S * US_PER_S,
 					  i + 1 == count, &err);
+		/* The first one of the database. */
+		if (i + 7 == count)
+			play.job = 1;
 	}
 	for (int i = 0; i < STAGES; i++)
 		fabric_destroy(play.fabrics[i]);
