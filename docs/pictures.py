@@ -325,7 +325,7 @@ STORIES, STORY_SIZE = ("hang", "neighbor", "straggler"), (1440, 1400)
 
 
 def capture_story(name):
-    """Five minutes each. The page is that of the job while it is stalled or slower."""
+    """Four minutes each. The page is that of the job while it is stalled or slower."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([f"{TOP}/build/ibwire-sim", "story", name], check=True, cwd=folder, stdout=subprocess.DEVNULL,
                        env={**os.environ, "TZ": "UTC"})

@@ -88,7 +88,7 @@ NOT_RUN = {
         "needs the files of a cluster: see topology_scheduler_test.py",
     "ibwire metrics --listen 10.0.0.5:9683 --web-config /etc/ibwire/web.yml": "runs until it is stopped: see metrics_test.py",
     "ibwire collect --interval 5s --fast-jobs": "runs until it is stopped: see job_stall_test.py",
-    **{f"ibwire-sim story {name}": "takes five minutes: see job_stall_test.py" for name in ("hang", "neighbor", "straggler")},
+    **{f"ibwire-sim story {name}": "takes four minutes: see job_stall_test.py" for name in ("hang", "neighbor", "straggler")},
 }
 # Programs that an example hands something to, and that a test shall not run.
 STAND_INS = {"mail": "cat >/dev/null", "kubectl": "true"}
