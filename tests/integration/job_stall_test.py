@@ -23,6 +23,14 @@ def stalled(sim):
     return [row for row in sim.json("health", "--since", "-10m", check=False) if row["kind"] == "job-stalled"]
 
 
+def alerts():
+    """Changes of the finding that `health --watch` delivered."""
+    if not os.path.exists("alerts.json"):
+        return []
+    rows = [json.loads(line) for line in read_file("alerts.json").splitlines()]
+    return [row["change"] for row in rows if row["kind"] == "job-stalled"]
+
+
 def estimated(sim):
     """MADs per second of the running job."""
     row = sim.json("collect", "--estimate", "--fast-jobs=500ms", "--interval", f"{INTERVAL_S}s")
@@ -51,6 +59,8 @@ def main():
         per_s = estimated(sim)
         time.sleep(75)  # a job is learnt from a minute
         tap.equal("a job that communicates is not stalled", stalled(sim), [])
+        watch = sim.start(IBWIRE, "health", "--watch", "--exec", "cat >> alerts.json")
+        time.sleep(2)
         began = time.time()
         sim.run(IBWIRE_SIM, "break", "freeze", STOPPED)
         opened = wait_for(lambda: stalled(sim), 40, 0.5)
@@ -64,6 +74,9 @@ def main():
         tap.result(wait_for(lambda: all(row["closed"] for row in stalled(sim)), 90, 0.5),
                    "it closes when the job goes on", stalled(sim))
         tap.equal("once", len(stalled(sim)), 1)
+        tap.result(wait_for(lambda: "closed" in alerts(), 20, 0.5), "its end is delivered", alerts())
+        tap.equal("and its beginning before", alerts()[0], "opened")
+        stop(watch)
         stop(collector)
         check_cost(json.loads(read_file("collect.json")), per_s)
 
