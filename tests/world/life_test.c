@@ -264,6 +264,8 @@ TEST(life_without_faults_at_sweeps_of_10_s)
 		      "watch\n", length_s / 3600, HOSTS * RAILS, life->count, life->most_running, life->killed,
 		      life->suspended, (double)life->readings / 1e6, life->stalls, life->slowdowns,
 		      life->true_slowdowns, life->world_s, life->watch_s);
+	assert_int_equal(life->stalls, 0);
+	assert_true(life->slowdowns <= 1);
 	life_done(life);
 	free(life);
 }
