@@ -252,12 +252,12 @@ static void life_run(struct life *life, double interval_s, double from_s, double
 
 TEST(life_without_faults_at_sweeps_of_10_s)
 {
-	const char *hours = getenv("IBWIRE_HOURS");
+	const char *hours = getenv("IBWIRE_HOURS"), *seed = getenv("IBWIRE_TRAINING_SEED");
 	double length_s = hours ? atof(hours) * 3600 : getenv("IBWIRE_LONG") ? 10 * 86400.0 : 3600;
 	struct life *life = malloc(sizeof(*life));
 
 	assert_non_null(life);
-	life_init(life, 7, length_s);
+	life_init(life, 7 + (seed ? strtoull(seed, NULL, 10) : 0), length_s);
 	life_run(life, 10, 0, length_s);
 	print_message("# note: %.1f h of %d HCA ports, %u jobs (%u at most at a time, %u killed, %u suspended), %.1f M "
 		      "readings: %u false stalls, %u false slowdowns, %u true ones; CPU: %.0f s the world, %.0f s the "

@@ -3,7 +3,8 @@
  * stalls_test.c - how fast job_watch finds stops and slowdowns of simulated jobs, and whom it suspects
  *
  * Prints a table. The moment at which a consequence could be known is that of struct training_truth. IBWIRE_LONG=1
- * runs 300 faults, IBWIRE_CASES=N so many; IBWIRE_STALLS_PRINT=1 prints each.
+ * runs 300 faults, IBWIRE_CASES=N so many; IBWIRE_STALLS_PRINT=1 prints each; IBWIRE_TRAINING_SEED=N
+ * draws others.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -82,9 +83,11 @@ static struct training *case_create(struct fault_case *c, uint64_t number, doubl
 {
 	struct training *world;
 	struct training_job rival;
+	const char *seed = getenv("IBWIRE_TRAINING_SEED");
 	uint32_t count;
 
-	*c = (struct fault_case){ .seed = 1 + number, .found_s = NAN, .other_s = NAN, .allowed_s = NAN };
+	*c = (struct fault_case){ .seed = 1 + number + (seed ? strtoull(seed, NULL, 10) : 0), .found_s = NAN,
+				  .other_s = NAN, .allowed_s = NAN };
 	c->fault.kind = fault_kind(number);
 	c->stop = c->fault.kind == TRAINING_PROCESS_STOPS || c->fault.kind == TRAINING_HCA_STOPS ||
 		  c->fault.kind == TRAINING_LEAF_STOPS;
