@@ -376,6 +376,16 @@ static const struct job_finding *find_elsewhere(const struct job_report *report)
 	return NULL;
 }
 
+/* A finding about the traffic of the job says more than a comparison of its last minutes. */
+static bool is_said_by_finding(const struct job_report *report)
+{
+	for (size_t i = 0; i < report->finding_count; i++)
+		if (report->findings[i].on_job && (report->findings[i].kind == FINDING_JOB_STALLED ||
+						   report->findings[i].kind == FINDING_JOB_SLOWER))
+			return true;
+	return false;
+}
+
 /* A job that slows down may just be finishing; a fault elsewhere at that time is the probable cause. */
 static void judge_drop(struct judging *judging)
 {
@@ -385,7 +395,7 @@ static void judge_drop(struct judging *judging)
 	double late = measure_exact(report->total.part[JOB_LATE]);
 	char before[32], after[32], span[WHEN_SIZE], since[WHEN_SIZE], other[320] = "";
 
-	if (!(late < (1 - JOB_UNEVEN) * early))
+	if (!(late < (1 - JOB_UNEVEN) * early) || is_said_by_finding(report))
 		return;
 	if (elsewhere)
 		snprintf(other, sizeof(other), "; elsewhere in the fabric: %s %s since %s",

@@ -93,6 +93,13 @@ TEST_WITH(a_job_that_became_slower_with_a_fault_elsewhere_is_not_clean, make_num
 	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_DROP);
 	assert_non_null(strstr(numbers.report.verdict[0].text,
 			       "elsewhere in the fabric: uplink-imbalance leaf3 uplinks"));
+	/* A finding about its own traffic says it. */
+	finding.kind = FINDING_JOB_STALLED;
+	finding.on_job = true;
+	numbers.report.verdict_count = 0;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict_count, 1);
+	assert_int_not_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_DROP);
 	numbers.report.findings = NULL;
 	numbers.report.finding_count = 0;
 }
