@@ -31,8 +31,9 @@
 #include "collector/details.h"
 #include "collector/fast_jobs.h"
 #include "collector/firmware_read.h"
-#include "collector/topology_probe.h"
+#include "collector/pkey_read.h"
 #include "collector/route_read.h"
+#include "collector/topology_probe.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/writer.h"
@@ -97,7 +98,7 @@ static int64_t default_size(const char *path)
 
 struct collect_options {
 	struct options common;
-	bool once, estimate, new_fabric, directed_smps, adaptive_routing, firmware, verbose;
+	bool once, estimate, new_fabric, directed_smps, adaptive_routing, firmware, no_pkeys, verbose;
 	const char *nodes; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us;
 	int64_t fast_us; /* -1: not given */
@@ -249,7 +250,7 @@ static int print_estimate(const struct collect_options *options, const struct fa
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/*
 	 * PortCounters and PortCountersExtended of each port (agents that need only one are not known
-	 * here), SMInfo, detail counters, change detection, LFTs.
+	 * here), SMInfo, detail counters, change detection, LFTs, P_Key tables.
 	 */
 	mads = 2 * ports + details_cost(fabric, polls_switches_only(options));
 	if (options->firmware)
@@ -258,6 +259,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		mads += 1 + topology_probe_cost(fabric, polls_switches_only(options)) +
 			route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 					options->interval_us);
+	if (!options->polling.topology && !options->no_pkeys && !polls_switches_only(options))
+		mads += pkey_read_cost(fabric, mads, options->interval_us);
 	return output_record(&options->common, columns, count, fast.text, (const double[]){
 		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,
 		options->max_mads_per_s ? (double)options->max_mads_per_s : NAN, (double)trailer->smps,
@@ -313,6 +316,7 @@ static int collect(const struct collect_options *options, struct local *local, s
 		.adaptive_routing = options->adaptive_routing,
 		.fast_jobs_us = fast_jobs_us(options),
 		.firmware = options->firmware,
+		.no_pkeys = options->no_pkeys,
 		.detect_jobs = options->settings.detect_jobs,
 		.engine = {
 			.window = (unsigned)options->window,
@@ -386,6 +390,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 			 "send directed-route SMPs (default on HCAs with planes)"),
 		OPT_FLAG("adaptive-routing", 0, &ret->adaptive_routing,
 			 "query whether NVIDIA switches route adaptively"),
+		OPT_FLAG("no-pkeys", 0, &ret->no_pkeys, "do not read P_Key tables"),
 		OPT_FLAG("firmware", 0, &ret->firmware, "query the firmware versions of NVIDIA switches and HCAs"),
 		OPT_SPAN_OR_0("keep-raw", 0, &ret->keep_raw_us, "raw-sample retention, 0 = forever (7d)"),
 		OPT_SPAN_OR_0("keep-sums", 0, &ret->keep_sums_us, "retention of minute sums, errors and gaps (30d)"),

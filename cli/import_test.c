@@ -213,6 +213,8 @@ static void import(struct site *site, double temperature_c, struct cables_import
 	text_appendf(&text, "# %u\n", site->hour);
 	append_nodes(&text, LINKS + 1, 0);
 	append_ports(site, &text, temperature_c);
+	text_appendf(&text, "START_TEMP_SENSING\nNodeGUID,CurrentTemperature\n0x%" PRIx64 ",%.0f\nEND_TEMP_SENSING\n",
+		     SWITCH_GUID, temperature_c - 3);
 	if (import_text(site, &text, now_us(site), ret, &err) < 0)
 		fail_msg("%s", err.text);
 }
@@ -344,6 +346,39 @@ TEST_IN_FOLDER(the_same_files_change_nothing)
 	import(&site, 50, &imported);
 	assert_true(imported.known);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM import"), 1);
+	end_site(&site);
+}
+
+static void take_temperature(void *ctx, int64_t wall_us, double temperature_c)
+{
+	int64_t *times = ctx;
+
+	times[0] = wall_us;
+	times[1] = (int64_t)temperature_c;
+}
+
+/* Of a device that an import has; at a time in the past, as it was then. */
+TEST_IN_FOLDER(the_temperature_of_a_device_is_that_of_its_newest_import)
+{
+	static struct site site;
+	struct cables_imported imported;
+	struct reader *reader;
+	int64_t found[2] = { 0 }, first_us;
+
+	begin_site(&site, 1, 0, 1);
+	import(&site, 50, &imported);
+	first_us = imported.wall_us;
+	sweep(&site);
+	import(&site, 61, &imported);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_node_temperature(reader, SWITCH_GUID, 0, take_temperature, found, NULL), 0);
+	assert_true(found[0] == imported.wall_us && found[1] == 58);
+	assert_int_equal(reader_node_temperature(reader, SWITCH_GUID, first_us, take_temperature, found, NULL), 0);
+	assert_true(found[0] == first_us && found[1] == 47);
+	found[0] = 0;
+	assert_int_equal(reader_node_temperature(reader, HCA_GUID(0), 0, take_temperature, found, NULL), 0);
+	assert_int_equal(found[0], 0);
+	reader_close(reader);
 	end_site(&site);
 }
 

@@ -304,7 +304,8 @@ static int run_once(const struct collector_settings *settings, const struct coll
 			    .no_smps = wire->discoverer->file != NULL },
 		.routes = { .interval_us = settings->routes_interval_us, .sink = sink },
 		.fast = { .interval_us = settings->fast_jobs_us },
-		.pkeys = { .off = settings->switches_only || wire->discoverer->file != NULL, .sink = sink },
+		.pkeys = { .off = settings->switches_only || settings->no_pkeys || wire->discoverer->file != NULL,
+			   .sink = sink },
 	};
 	int code;
 

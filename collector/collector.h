@@ -46,6 +46,7 @@ struct collector_settings {
 	unsigned routes_window;        /* SMPs in flight for forwarding tables and verifications */
 	bool adaptive_routing;         /* query AdaptiveRoutingInfo of NVIDIA's switches after each discovery */
 	int64_t fast_jobs_us;          /* between sweeps, HCA ports of running jobs (fast_jobs.h); 0: never */
+	bool no_pkeys;                 /* P_Key tables are not read */
 	bool firmware;                 /* query GeneralInfo of NVIDIA's nodes (firmware_read.h) */
 	bool detect_jobs;              /* find jobs that no batch system begins (detect_step.h) */
 	bool switches_only;            /* HCAs are not polled: the counters of their switch ports mirror them */

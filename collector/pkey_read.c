@@ -20,6 +20,16 @@
 /* Modifier of a P_KeyTable: the block; of a switch, the port above it. */
 #define BLOCK_BITS 16
 
+uint64_t pkey_read_cost(const struct fabric *fabric, uint64_t mads, int64_t interval_us)
+{
+	double tables = 0, share = (double)mads * PKEY_READ_SHARE;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		tables += pkeys_is_member_port(fabric, i) && fabric->ports[i].state >= PORT_INIT;
+	tables *= (double)interval_us / PKEY_READ_PERIOD_US;
+	return (uint64_t)((tables < share ? tables : share) + 0.5);
+}
+
 void pkey_read_done(struct pkey_read *read)
 {
 	pkeys_done(&read->pkeys);

@@ -110,6 +110,13 @@ struct pkey_read_limits {
 	int64_t deadline_us; /* CLOCK_BOOTTIME at which the run is cut; 0: never */
 };
 
+/*
+ * pkey_read_cost - average number of SMPs per sweep for periodic reads
+ * @mads:  that a sweep sends
+ * Tables with more than 32 P_Keys, and those of switch ports that enforce partitions, are limited by the share as well.
+ */
+uint64_t pkey_read_cost(const struct fabric *fabric, uint64_t mads, int64_t interval_us);
+
 void pkey_read_done(struct pkey_read *read);
 
 /* pkey_read_restore - start with the stored tables. @pkeys: moved, empty afterwards */

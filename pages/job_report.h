@@ -154,6 +154,7 @@ enum job_verdict {
 	JOB_VERDICT_NO_HOSTS,      /* none of its hosts is in the fabric */
 	JOB_VERDICT_NO_TRAFFIC,    /* not over InfiniBand */
 	JOB_VERDICT_NOT_RESPONDING, /* a host or a switch of the job, during the job */
+	JOB_VERDICT_PARTITION,     /* its hosts cannot communicate, or are not in a partition that they need */
 	JOB_VERDICT_NIC_UNUSED,
 	JOB_VERDICT_LINK_FAILED,   /* down or slower during the job */
 	JOB_VERDICT_ERRORS,

@@ -16,6 +16,7 @@
 #include "fabric/device.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
+#include "fabric/pkeys.h"
 #include "fabric/routes.h"
 #include "facts/cells.h"
 #include "facts/event_columns.h"
@@ -24,6 +25,7 @@
 #include "facts/port_facts.h"
 #include "pages/cable.h"
 #include "pages/history.h"
+#include "storage/cables.h"
 #include "storage/history.h"
 #include "storage/reader.h"
 
@@ -39,7 +41,8 @@ static const char *subject_name(const struct report *report)
 
 enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_MODEL, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION,
        ABOUT_FIRMWARE, ABOUT_PSID, ABOUT_REMOVED, ABOUT_DEPARTED, ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_FIRMWARE,
-       ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
+       ABOUT_PEER_UNTIL, ABOUT_PKEYS, ABOUT_TEMPERATURE, ABOUT_TEMPERATURE_TIME, ABOUT_UNTIL,
+       ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_NODE] = { .key = "subject", .title = "subject", .kind = COLUMN_TEXT },
@@ -62,6 +65,11 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  peer GUID", .kind = COLUMN_GUID },
 	[ABOUT_PEER_FIRMWARE] = { .key = "peer_firmware", .title = "  peer firmware", .kind = COLUMN_TEXT,
 				  .flags = COLUMN_NO_TABLE },
+	[ABOUT_PKEYS] = { .key = "pkeys", .title = "P_Keys", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[ABOUT_TEMPERATURE] = { .key = "temperature_c", .title = "temperature", .kind = COLUMN_REAL,
+				.flags = COLUMN_NO_TABLE },
+	[ABOUT_TEMPERATURE_TIME] = { .key = "temperature_time", .title = "  measured", .kind = COLUMN_TIME,
+				     .flags = COLUMN_NO_TABLE },
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
 };
 
@@ -122,6 +130,29 @@ static bool is_one_product(const struct report *report)
 	return true;
 }
 
+/* The P_Key table of the HCA port of a link; NULL: it has none, or it was not read. */
+static const struct pkey_table *pkeys_of_link(const struct report *report)
+{
+	const struct pkey_table *table = NULL;
+
+	for (size_t i = 0; !report->of_node && i < report->port_count && !table; i++)
+		if (pkeys_is_member_port(report->moment->fabric, report->ports[i]))
+			table = pkeys_of(&report->moment->pkeys, report->moment->fabric, report->ports[i]);
+	return table;
+}
+
+static void put_pkeys(const struct report *report, struct result *result)
+{
+	const struct pkey_table *table = pkeys_of_link(report);
+	struct text text = { 0 };
+
+	if (!table)
+		return;
+	pkeys_text(&text, table, 0);
+	result_text(result, ABOUT_PKEYS, result_chars(result, &text));
+	text_done(&text);
+}
+
 static void put_about(struct result *result, const void *ctx)
 {
 	const struct report *report = ctx;
@@ -155,6 +186,12 @@ static void put_about(struct result *result, const void *ctx)
 	if (*text_chars(&report->removed_hcas))
 		result_text(result, ABOUT_REMOVED, text_chars(&report->removed_hcas));
 	put_about_peer(report, result);
+	put_pkeys(report, result);
+	if (report->temperature_us) {
+		result_real(result, ABOUT_TEMPERATURE, report->temperature_c);
+		result_showf(result, ABOUT_TEMPERATURE, STYLE_PLAIN, "%.0f C", report->temperature_c);
+		result_integer(result, ABOUT_TEMPERATURE_TIME, report->temperature_us);
+	}
 	cells_nonzero(result, ABOUT_DEPARTED, report->departed_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
@@ -173,6 +210,10 @@ static void add_about(struct report *report, struct page *page)
 		columns[ABOUT_FIRMWARE].flags = columns[ABOUT_PSID].flags = 0;
 	if (peer_node(report) != FABRIC_NONE && report->moment->fabric->nodes[peer_node(report)].firmware.source)
 		columns[ABOUT_PEER_FIRMWARE].flags = 0;
+	if (report->temperature_us)
+		columns[ABOUT_TEMPERATURE].flags = columns[ABOUT_TEMPERATURE_TIME].flags = 0;
+	if (pkeys_of_link(report))
+		columns[ABOUT_PKEYS].flags = 0;
 	if (*text_chars(&report->removed_hcas))
 		columns[ABOUT_REMOVED].flags = 0;
 	if (!report->of_node && report->past[0].guid)
@@ -207,6 +248,8 @@ static int load_facts(struct report *report, struct error *err)
 	struct routes routes = { 0 };
 	int code = moment_find_shape(moment, err);
 
+	if (code == 0 && !report->of_node)
+		code = moment_load_pkeys(moment, err);
 	if (code < 0)
 		return code;
 	report->facts = (struct subject_facts){
@@ -223,6 +266,39 @@ static int load_facts(struct report *report, struct error *err)
 }
 
 /* --- counters --- */
+
+static void take_temperature(void *ctx, int64_t wall_us, double temperature_c)
+{
+	struct report *report = ctx;
+
+	report->temperature_us = isnan(temperature_c) ? 0 : wall_us;
+	report->temperature_c = temperature_c;
+}
+
+static bool add_detail(void *ctx, const struct detail_row *row)
+{
+	struct report *report = ctx;
+
+	if (report->facts.detail_count < DETAIL_ATTRIBUTE_COUNT)
+		report->details[report->facts.detail_count++] = *row;
+	return true;
+}
+
+/* Of the port that was asked for. Without any sweep at that time there are none. */
+static int load_details(struct report *report, struct error *err)
+{
+	const struct history_port port = history_port_of(report->moment->fabric, report->ports[0]);
+	const struct detail_query query = {
+		.at_us = report->until_us, .window_us = report->window_us[REPORT_WINDOWS - 1],
+		.node_guid = port.node_guid, .port = port.num,
+	};
+	int code = reader_details(report->moment->reader, &query, add_detail, report, err);
+
+	report->facts.details = report->details;
+	report->facts.details_read = true;
+	report->facts.details_window_us = query.window_us;
+	return code == ERR_UNAVAILABLE ? 0 : code;
+}
 
 static int sum_window(struct report *report, const struct history_port *ports, int window, struct error *err)
 {
@@ -536,6 +612,8 @@ static void add_tables(struct report *report, struct page *page)
 	add_table(report, "findings", "Findings", &findings, put_findings, page);
 	add_sums(report, page);
 	cable_report_add(report->cables, page);
+	if (!report->of_node)
+		subject_add_nonzero_details(&report->facts, report->ports[0], page);
 	add_table(report, "events", "Events", &events, put_events, page);
 }
 
@@ -548,6 +626,12 @@ int report_page(struct report *report, unsigned plots, struct page **ret, struct
 		code = load_findings(report, err);
 	if (code == 0)
 		code = load_facts(report, err);
+	if (code == 0 && report->of_node && !*report->host)
+		code = reader_node_temperature(report->moment->reader,
+					       report->moment->fabric->nodes[report->node].guid, report->until_us,
+					       take_temperature, report, err);
+	if (code == 0 && !report->of_node)
+		code = load_details(report, err);
 	if (code == 0 && !report->of_node)
 		code = cable_report_load(report->moment, NULL, report->ports, report->port_count,
 					 report->until_us - report->window_us[REPORT_WINDOWS - 1], report->until_us,

@@ -39,6 +39,9 @@ struct report {
 	size_t finding_count;
 	struct subject_facts facts; /* of report_page() */
 	uint32_t lids[256];
+	struct detail_row details[DETAIL_ATTRIBUTE_COUNT]; /* of the port that was asked for */
+	double temperature_c;      /* of a node, in its newest import; NAN: unknown */
+	int64_t temperature_us;
 	struct cable_report *cables; /* of a link, as imported; NULL: none. Of report_page() */
 };
 

@@ -82,6 +82,9 @@ void subject_add_some_findings(const struct subject_facts *facts, const char *ti
 void subject_add_port(const struct subject_facts *facts, uint32_t port, struct page *page);
 void subject_add_port_place(const struct subject_facts *facts, uint32_t port, struct page *page);
 void subject_add_port_counters(const struct subject_facts *facts, uint32_t port, struct page *page);
+
+/* subject_add_nonzero_details - detail counters of a port that are not 0, without settings, in text and HTML */
+void subject_add_nonzero_details(const struct subject_facts *facts, uint32_t port, struct page *page);
 void subject_add_node(const struct subject_facts *facts, uint32_t node, struct page *page);
 void subject_add_totals(const struct subject_facts *facts, const uint32_t *ports, size_t port_count, struct page *page);
 void subject_add_node_ports(const struct subject_facts *facts, uint32_t node, struct page *page);

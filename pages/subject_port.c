@@ -185,6 +185,7 @@ void subject_add_port(const struct subject_facts *facts, uint32_t index, struct 
 struct counter_row {
 	const struct subject_facts *facts;
 	uint32_t port;
+	bool nonzero;    /* counters that are 0 are left out */
 };
 
 /* The columns of counters and of detail counters. */
@@ -274,7 +275,7 @@ static void put_counters(struct result *result, const void *ctx)
 	result_none(result, "unknown: %s", sample_status_name(row->status));
 }
 
-static void put_detail(struct result *result, const struct detail_row *row, unsigned number)
+static void put_detail(struct result *result, const struct detail_row *row, unsigned number, bool nonzero)
 {
 	const struct detail_info *info = detail_info((enum detail_attribute)row->reading.attribute, number);
 	uint32_t bit = UINT32_C(1) << number;
@@ -283,7 +284,8 @@ static void put_detail(struct result *result, const struct detail_row *row, unsi
 	enum cell_style style = zero ? STYLE_DIM : STYLE_PLAIN;
 
 	/* There are hundreds of seldom ones. */
-	if (!(row->reading.present & bit) || (zero && row->reading.attribute >= DETAIL_SELDOM))
+	if (!(row->reading.present & bit) || (zero && (nonzero || row->reading.attribute >= DETAIL_SELDOM)) ||
+	    (nonzero && detail_is_state((enum detail_attribute)row->reading.attribute)))
 		return;
 	result_text(result, NAME, info->key);
 	result_show(result, NAME, NULL, style);
@@ -317,7 +319,7 @@ static void put_details(struct result *result, const void *ctx)
 
 	for (size_t i = 0; i < facts->detail_count; i++)
 		for (unsigned n = 0; n < detail_count((enum detail_attribute)facts->details[i].reading.attribute); n++)
-			put_detail(result, &facts->details[i], n);
+			put_detail(result, &facts->details[i], n, of->nonzero);
 	for (size_t i = 0; i < facts->detail_count; i++) {
 		const struct detail_row *row = &facts->details[i];
 		enum fec_layout layout = (enum fec_layout)row->reading.layout;
@@ -330,7 +332,29 @@ static void put_details(struct result *result, const void *ctx)
 		put_ber(result, "raw bit error rate", &raw);
 		put_ber(result, "effective bit error rate", &effective);
 	}
-	result_none(result, "%s", facts->details_read ? "none read" : "reading ...");
+	result_none(result, "%s", !facts->details_read ? "reading ..." : of->nonzero && facts->detail_count ? "all are 0" :
+				  "none read");
+}
+
+static void add_details(const struct subject_facts *facts, uint32_t index, unsigned in, bool nonzero, struct page *page)
+{
+	struct counter_row *of = page_alloc(page, 1, sizeof(*of));
+	char span[WHEN_SIZE];
+
+	if (!of)
+		return;
+	*of = (struct counter_row){ facts, index, nonzero };
+	page_add(page, &(struct page_section){
+		.kind = PAGE_TABLE, .in = in, .title = "Detail counters",
+		.about = facts->details_read ?
+			 page_print(page, "polled less often; deltas of the last %s",
+				    when_format_span(facts->details_window_us, span)) : "polled less often",
+		.table = { detail_columns, COLUMNS, put_details, of } });
+}
+
+void subject_add_nonzero_details(const struct subject_facts *facts, uint32_t index, struct page *page)
+{
+	add_details(facts, index, PAGE_TEXT | PAGE_HTML, true, page);
 }
 
 void subject_add_port_counters(const struct subject_facts *facts, uint32_t index, struct page *page)
@@ -343,7 +367,7 @@ void subject_add_port_counters(const struct subject_facts *facts, uint32_t index
 
 	if (!of || !columns)
 		return;
-	*of = (struct counter_row){ facts, index };
+	*of = (struct counter_row){ facts, index, false };
 	for (size_t i = 0; i < COLUMNS; i++)
 		columns[i] = counter_columns[i];
 	columns[VALUE].flags = facts->reading ? 0 : COLUMN_NO_TABLE;
@@ -353,10 +377,5 @@ void subject_add_port_counters(const struct subject_facts *facts, uint32_t index
 				   facts->baseline_us ? when_format_local(facts->baseline_us, mark) : "");
 	page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = PAGE_TEXT, .title = "Counters",
 					       .about = about, .table = { columns, COLUMNS, put_counters, of } });
-	page_add(page, &(struct page_section){
-		.kind = PAGE_TABLE, .in = PAGE_TEXT, .title = "Detail counters",
-		.about = facts->details_read ?
-			 page_print(page, "polled less often; deltas of the last %s",
-				    when_format_span(facts->details_window_us, span)) : "polled less often",
-		.table = { detail_columns, COLUMNS, put_details, of } });
+	add_details(facts, index, PAGE_TEXT, false, page);
 }

@@ -96,6 +96,15 @@ typedef bool cable_reading_fn(void *ctx, const struct cable_reading *reading);
 int reader_cable_readings(struct reader *reader, const struct cable_query *query, cable_reading_fn *each, void *ctx,
 			  struct error *err);
 
+/*
+ * reader_node_temperature - call @found for the newest temperature of a device in an import up to a time, if there is one
+ * @until_us:  wall clock; 0: no limit
+ * Return: 0 or ERR_IO.
+ */
+typedef void node_temperature_fn(void *ctx, int64_t wall_us, double temperature_c);
+int reader_node_temperature(struct reader *reader, uint64_t node_guid, int64_t until_us, node_temperature_fn *found,
+			    void *ctx, struct error *err);
+
 /* Whether a port had a link, and with which peer. */
 struct port_link {
 	int64_t from_us, to_us; /* wall clock; to_us 0: still so */

@@ -88,6 +88,23 @@ static void append_others(struct text *text, const struct entry *entries, size_t
 	}
 }
 
+/* "; of 28 more of these HCAs it is not known": of a kind without its PSID, which is unknown, too */
+static void append_unknown(struct text *text, const struct fabric *fabric, const struct node *one)
+{
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		unknown += node->type == one->type && node->device_id == one->device_id && !node->kept &&
+			   (!node->firmware.source || !*node->firmware.psid);
+	}
+	if (unknown)
+		text_appendf(text, "; of %zu more %s with this DeviceID it is not known", unknown,
+			     one->type == NODE_SWITCH ? unknown == 1 ? "switch" : "switches" :
+							unknown == 1 ? "HCA" : "HCAs");
+}
+
 static void hold(struct health *health, const struct entry *entries, size_t count, size_t usual, uint8_t tag)
 {
 	size_t usual_count = same_version(entries, usual, count), others = count - usual_count, versions = 0;
@@ -121,6 +138,7 @@ static void hold(struct health *health, const struct entry *entries, size_t coun
 		.since = updating ? health_before(health, health->wall_us - first_us) : health_now(health),
 		.cause = updating ? "update" : "versions", .subject = name ? name : "firmware" });
 	append_others(&text, entries, count, usual);
+	append_unknown(&text, health->fabric, one);
 	if (updating)
 		text_appendf(&text, "; updated since %s", when_format_local(first_us, since));
 	if (updating && last_us > first_us)

@@ -220,7 +220,7 @@ static enum job_verdict verdict_of(enum finding_kind kind)
 		[FINDING_CONGESTION] = JOB_VERDICT_SLOW_HOST, [FINDING_TRAFFIC_FELL] = JOB_VERDICT_COUNT,
 		[FINDING_PLAN_DIFFERS] = JOB_VERDICT_COUNT, [FINDING_FIRMWARE_MIXED] = JOB_VERDICT_COUNT,
 		[FINDING_CABLE_HOT] = JOB_VERDICT_COUNT, [FINDING_JOB_STALLED] = JOB_VERDICT_COUNT,
-		[FINDING_JOB_SLOWER] = JOB_VERDICT_COUNT,
+		[FINDING_JOB_SLOWER] = JOB_VERDICT_COUNT, [FINDING_PARTITION] = JOB_VERDICT_PARTITION,
 	};
 
 	return verdicts[kind] ? verdicts[kind] : JOB_VERDICT_ERRORS;
@@ -459,10 +459,12 @@ int job_judge(struct job_report *report, struct error *err)
 		return judging.code;
 	if (has_no_hosts(&judging) || has_no_traffic(&judging)) {
 		judge_silent(&judging);
+		judge_findings(&judging, JOB_VERDICT_PARTITION);
 		judge_findings(&judging, JOB_VERDICT_LINK_FAILED);
 		return judging.code;
 	}
 	judge_silent(&judging);
+	judge_findings(&judging, JOB_VERDICT_PARTITION);
 	judge_unused(&judging);
 	if (!judge_findings(&judging, JOB_VERDICT_LINK_FAILED))
 		judge_link_events(&judging);

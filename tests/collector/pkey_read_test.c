@@ -349,6 +349,9 @@ TEST(all_blocks_in_use_are_read)
 		bed_sweep(bed);
 	assert_true(bed->read.is_settled);
 	assert_non_null(pkeys_find(&bed->read.pkeys, 1007, 1));
+	/* An estimate: each table once in 8 minutes, and no more than 0.8 % of the MADs. */
+	assert_int_equal(pkey_read_cost(bed->fabric, 100000000, 2 * PKEY_READ_PERIOD_US), 2 * bed->read.target_count);
+	assert_int_equal(pkey_read_cost(bed->fabric, 1000, 2 * PKEY_READ_PERIOD_US), 8);
 	bed_done(bed);
 	free(bed);
 }
