@@ -332,11 +332,12 @@ static void put_details(struct result *result, const void *ctx)
 		put_ber(result, "raw bit error rate", &raw);
 		put_ber(result, "effective bit error rate", &effective);
 	}
-	result_none(result, "%s", !facts->details_read ? "reading ..." : of->nonzero && facts->detail_count ? "all are 0" :
-				  "none read");
+	result_none(result, "%s", !facts->details_read ? "reading ..." :
+				  of->nonzero && facts->detail_count ? "all are 0" : "none read");
 }
 
-static void add_details(const struct subject_facts *facts, uint32_t index, unsigned in, bool nonzero, struct page *page)
+static void add_details(const struct subject_facts *facts, uint32_t index, unsigned in, bool nonzero,
+			struct page *page)
 {
 	struct counter_row *of = page_alloc(page, 1, sizeof(*of));
 	char span[WHEN_SIZE];
