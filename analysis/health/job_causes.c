@@ -393,12 +393,20 @@ static bool find_waits(const struct look *look, char ret[JOB_CAUSE_SIZE])
 static bool find_rail(const struct look *look, char ret[JOB_CAUSE_SIZE])
 {
 	const struct shape *shape = look->health->input->shape;
+	uint64_t fell = look->job->state->rails_fell, of_job = 0;
 	size_t len = 0, count = 0;
 
+	for (uint32_t i = 0; i < look->job->member_count; i++)
+		of_job |= UINT64_C(1) << look->job->members[i].rail;
+	/* What most rails have in common is not the fault of a rail. */
+	fell &= of_job;
+	if (2 * __builtin_popcountll(fell) > __builtin_popcountll(of_job))
+		return false;
 	for (size_t i = 0; i < shape->rail_count && i < 63; i++) {
-		if (!(look->job->state->rails_fell >> i & 1) || len > 80)
+		if (!(fell >> i & 1) || len > 80)
 			continue;
-		len += (size_t)snprintf(ret + len, JOB_CAUSE_SIZE - len, "%s%.24s", count++ ? ", " : "rail ",
+		len += (size_t)snprintf(ret + len, JOB_CAUSE_SIZE - len, "%s%.24s",
+					count++ ? ", " : __builtin_popcountll(fell) == 1 ? "rail " : "rails ",
 					shape->rails[i].name);
 	}
 	if (count)

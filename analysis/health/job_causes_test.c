@@ -132,6 +132,9 @@ TEST(each_cause_is_named)
 	CHECK_CAUSES(&rails,
 		{ "a rail", "routes; job 1 0 7; loads 0.5; wait 700", "rail",
 		  { "rail mlx5_1 carries less than the other rails" }, NULL });
+	stated.rails_fell = 3;
+	CHECK_CAUSES(&rails,
+		{ "all rails", "routes; job 1 0 7; loads 0.5; wait 700", "hosts", { NULL }, "rail" });
 }
 
 TEST(of_several_causes_the_first_two_are_named)
@@ -146,7 +149,8 @@ TEST(of_several_causes_the_first_two_are_named)
 		  "link", { "link-degraded at leaf0/4", "; also the forwarding table of leaf0" }, NULL },
 		{ "a changed table and a host that does not receive",
 		  "routes; job 1 0 7; loads 0.5; wait 580; skew leaf0 101 2; reread leaf0; wait 100",
-		  "routes", { "the forwarding table of leaf0", "; also h2 does not receive" }, NULL },
+		  "routes", { "the forwarding table of leaf0", "; also h2 does not receive" }, NULL });
+	CHECK_CAUSES(&rails,
 		{ "a host that does not receive, and a rail", "routes; job 1 0 7; loads 0.5; wait 700", "host-waits",
 		  { "h2 does not receive", "; also rail mlx5_0" }, NULL });
 }

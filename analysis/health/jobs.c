@@ -432,6 +432,8 @@ int health_jobs_between(struct health *health, struct watched_jobs *jobs, int64_
 	jobs->fast_at_us = boot_us;
 	if (!jobs->sample_capacity)
 		return 0;
+	if (!size_readings(jobs))
+		return -1;
 	memset(jobs->sample_of, 0, jobs->sample_capacity * sizeof(*jobs->sample_of));
 	put_samples(jobs, samples, count);
 	for (size_t i = 0; i < jobs->count; i++) {
