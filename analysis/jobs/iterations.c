@@ -13,7 +13,7 @@ static const double same_bytes = 0.03;     /* two iterations differ by less */
 static const double near_bytes = 0.12;     /* the period and the mean rate give the bytes this exactly */
 static const double unit_windows = 2;      /* without a period: the bytes of this many windows are compared */
 static const double foreign_most = 0.35;   /* gaps at another place than those of iterations: these are no measure */
-static const double units_most = 8;        /* in a window */
+static const double units_most = 3;        /* in a window */
 static const double long_gap = 0.6;        /* of the usual longest gap, which separates iterations */
 
 static int double_compare(const void *a, const void *b)
@@ -128,7 +128,8 @@ void iterations_learn(struct job_watch *watch, size_t count)
 		bytes = unit_windows * watch_window(watch) * sum / (double)(known - from);
 		it->candidate = 0;
 		if (!it->tracked || (it->by_period && ++it->differs >= PERIODLESS_MOST) ||
-		    (!it->by_period && fabs(bytes / it->bytes - 1) > 0.5 && ++it->differs >= DIFFERS_MOST))
+		    (!it->by_period && (bytes > 2 * it->bytes ||
+					(bytes < 0.5 * it->bytes && ++it->differs >= DIFFERS_MOST))))
 			iterations_begin(watch, bytes, high, false, 0);
 		return;
 	}

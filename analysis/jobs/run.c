@@ -13,9 +13,9 @@
 enum { RUNS_FEWEST = 2, ALIKE_FEWEST = 4, RAILS_MOST = 64 };
 
 static const double least_bytes = 30e3;   /* less is missing by chance: what hosts send besides */
-static const double noise_times = 8;      /* the usual deviation of shares */
-static const double unlearnt_noise = 1e-6; /* of members that all have the same share, before runs are known */
-static const double alike = 0.01;
+static const double noise_times = 4;      /* the usual deviation of shares */
+static const double unlearnt_noise = 2e-7; /* of members that all have the same share, before runs are known */
+static const double alike = 0.01, same = 2e-5;
 static const double small_share = 0.2;    /* of the usual run: only the beginning of one */
 /* Sent by members and not received by them: to storage. */
 static const double storage_share = 1e-5, storage_least = 2e6;
@@ -68,7 +68,9 @@ static void compare_alike(struct job_watch *watch)
 			;
 		for (to = at; to < count && scratch[to] < (1 + alike) * bytes; to++)
 			;
-		if (to - from < ALIKE_FEWEST)
+		/* Three of five are the same to what hosts send besides; else these are several shares. */
+		if (to - from < ALIKE_FEWEST ||
+		    scratch[to - 1 - (to - from) / 5] - scratch[from + (to - from) / 5] > same * bytes)
 			continue;
 		watch->states[i].missing = scratch[(from + to) / 2] - bytes;
 		largest = fmax(largest, bytes);

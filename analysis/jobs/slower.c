@@ -17,11 +17,17 @@ static const double slower_least = 0.03;   /* less is not reported */
  * with eight tests that depend on each other.
  */
 static const double deviations = 6;
+/*
+ * Without a period, evaluation and a job that shares uplinks look as a slowdown while they last, and the errors of
+ * neighbours are not independent.
+ */
+static const double unit_deviations = 8;
+enum { UNITS_FEWEST = 6 };
 static const double cut_deviations = 3;
 static const double end_windows = 0.8;     /* the ends of two iterations together are known to about this */
 /* An excess that was no slowdown may come back a little larger. */
 static const double largest_ratio = 1.25;
-enum { USUAL_FEWEST = 12, BLOCKS_FEWEST = 6, FAST_MOST = 4 };
+enum { USUAL_FEWEST = 20, BLOCKS_FEWEST = 6, FAST_MOST = 4 };
 static const double usual_for_s = 6 * 3600; /* after this, a slower speed is the usual one */
 
 static int float_compare(const void *a, const void *b)
@@ -220,9 +226,12 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 
 	/* Without gaps, the duration depends on where in an iteration it begins, which changes slowly. */
 	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count &&
-	     (watch->iterations.by_gaps || speed->kept >= BLOCKS_FEWEST); i++) {
-		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(speed, spans[i]);
+	     (watch->iterations.by_gaps || speed->kept >= (watch->iterations.by_period ? 2 : BLOCKS_FEWEST)); i++) {
+		double limit = (watch->iterations.by_period ? deviations : unit_deviations) *
+			       (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(speed, spans[i]);
 
+		if (!watch->iterations.by_period && spans[i] < UNITS_FEWEST)
+			continue;
 		excess[i] = mean_of_last(speed, spans[i]) / speed->usual_s - 1;
 		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;
 		limit = fmax(fmax(limit, slower_least), largest_ratio * (double)speed->largest[i]);
