@@ -29,6 +29,10 @@ static const struct prior { double alike, sweeps; } priors[2][3] = {
 /* As a share of the rate: of any number of sweeps, and of one more. */
 #define SAME_RATE 0.02
 #define SAME_RATE_SWEEP 0.1
+/* Hosts of a cluster whose rates differ by more than this factor are no proof that it has a rate. */
+#define RATES_NARROW 1.1
+
+#define NOTHING 1e-3
 
 /* Rates that vary by less than this say less: they may be noise. */
 #define VARIATION_FULL 0.04f
@@ -38,6 +42,18 @@ static const struct prior { double alike, sweeps; } priors[2][3] = {
 #define APART_LEAST 0.06
 #define APART_SWEEPS 8
 
+/*
+ * Stages of a pipeline do the same one after another: they are alike with a lag. Both halves of the time have to show
+ * the same lag, of rates that vary slowly enough to see one; of jobs that are not related, it drifts.
+ */
+enum { LAG_MOST = 24, LAGS = 2 * LAG_MOST + 1, STAGE_SWEEPS = 192, STAGE_PAIRS_MOST = 2000 };
+#define STAGE_BEGIN_US INT64_C(10000000)
+#define STAGE_ALIKE 0.7
+#define STAGE_ALIKE_SAME_JOB 0.5
+#define STAGE_SMOOTH 0.4
+/* The first and the last stage have one neighbor, those between them two. */
+#define STAGE_RATE_FACTOR 2.2
+
 struct cluster {
 	uint32_t count, from;
 	int64_t began_us;
@@ -45,6 +61,8 @@ struct cluster {
 	float variation; /* sum of those of its hosts */
 	double low, high; /* their lowest and highest rate */
 	double distance; /* 1 - correlation of its hosts with the others, mean */
+	uint32_t stage_of; /* the first cluster of its pipeline: itself, if there is none */
+	float energy; /* of the sum */
 	float sum[CLUSTER_SWEEPS];
 };
 
@@ -56,18 +74,20 @@ struct side {
 	uint64_t job;
 	float variation;
 	double low, high;
+	float energy; /* sum of squares */
 };
 
 static struct side side_of_host(const struct cluster_host *host)
 {
 	return (struct side){ host->rates, host->from, host->began_us, host->job, host->variation,
-			      host->bytes_per_s, host->bytes_per_s };
+			      host->bytes_per_s, host->bytes_per_s, host->energy };
 }
 
 static struct side side_of(const struct cluster *cluster)
 {
 	return (struct side){ cluster->sum, cluster->from, cluster->began_us, cluster->job,
-			      cluster->variation / (float)cluster->count, cluster->low, cluster->high };
+			      cluster->variation / (float)cluster->count, cluster->low, cluster->high,
+			      cluster->energy };
 }
 
 /* Replace rates by their deviation in standard deviations; 0 where they are not known. */
@@ -95,38 +115,30 @@ static void normalise(struct cluster_host *host)
 			z = 0;
 		host->rates[i] = fminf(fmaxf(z, -DEVIATION_MOST), DEVIATION_MOST);
 	}
+	host->energy = 0;
+	for (uint32_t i = 0; i < CLUSTER_SWEEPS; i++)
+		host->energy += host->rates[i] * host->rates[i];
 }
 
-/* Sums of products; apart, so that several are added at once. */
-struct products { float ab, aa, bb; };
-
-static struct products products_of(const float *restrict a, const float *restrict b, const float *restrict less,
-				   uint32_t from)
+/* Sum of products. What is before @from is 0 in one of them, except in up to 7 sweeps. */
+static float product(const float *a, const float *b, uint32_t from)
 {
-	float ab[8] = { 0 }, aa[8] = { 0 }, bb[8] = { 0 };
-	struct products ret = { 0 };
+	float sums[8] = { 0 }, ret = 0;
 
-	/* What is before is 0 in one of them, except in up to 7 sweeps. */
+	/* Apart, so that several are added at once. */
 	for (uint32_t i = from / 8 * 8; i < CLUSTER_SWEEPS; i += 8)
-		for (uint32_t j = 0; j < 8; j++) {
-			float x = a[i + j], y = less ? b[i + j] - x : b[i + j];
-
-			ab[j] += x * y;
-			aa[j] += x * x;
-			bb[j] += y * y;
-		}
-	for (uint32_t j = 0; j < 8; j++) {
-		ret.ab += ab[j];
-		ret.aa += aa[j];
-		ret.bb += bb[j];
-	}
+		for (uint32_t j = 0; j < 8; j++)
+			sums[j] += a[i + j] * b[i + j];
+	for (uint32_t j = 0; j < 8; j++)
+		ret += sums[j];
 	return ret;
 }
 
 static const struct prior *prior_of(const struct side *a, const struct side *b, int64_t slack_us, uint32_t sweeps)
 {
 	double factor = 1 + SAME_RATE + SAME_RATE_SWEEP / (sweeps + 1);
-	bool same_rate = a->low <= b->high * factor && a->high * factor >= b->low;
+	bool same_rate = fmax(a->high, b->high) <= fmin(a->low, b->low) * fmax(factor, RATES_NARROW) &&
+			 a->low <= b->high * factor && a->high * factor >= b->low;
 	int begin = !a->began_us || !b->began_us ? 1 : llabs(a->began_us - b->began_us) <= slack_us ? 0 : 2;
 
 	return &priors[same_rate][begin];
@@ -144,14 +156,19 @@ struct likeness {
 static struct likeness alike(const struct side *a, const struct side *b, bool inside, int64_t slack_us)
 {
 	uint32_t from = a->from > b->from ? a->from : b->from;
-	struct products sums = products_of(a->sum, b->sum, inside ? a->sum : NULL, from);
+	double ab = (double)product(a->sum, b->sum, from);
+	double aa = (double)(from > a->from ? product(a->sum, a->sum, from) : a->energy);
+	double bb = (double)(from > b->from ? product(b->sum, b->sum, from) : b->energy);
 	float variation = fminf(fminf(a->variation, b->variation) / VARIATION_FULL, 1);
 	const struct prior *prior = prior_of(a, b, slack_us, CLUSTER_SWEEPS - from);
-	struct likeness ret = {
-		.r = sums.aa > 0 && sums.bb > 0 ? sums.ab / sqrt((double)sums.aa * (double)sums.bb) : 0,
-		.sweeps = (CLUSTER_SWEEPS - from) * (double)variation,
-	};
+	struct likeness ret = { .sweeps = (CLUSTER_SWEEPS - from) * (double)variation };
 
+	if (inside) {
+		bb += aa - 2 * ab;
+		ab -= aa;
+	}
+	/* Less is what rounding leaves of nothing. */
+	ret.r = aa > NOTHING && bb > NOTHING ? ab / sqrt(aa * bb) : 0;
 	ret.weight = prior->sweeps + ret.sweeps;
 	ret.value = (prior->sweeps * prior->alike + ret.sweeps * ret.r) / ret.weight;
 	if (a->job && b->job)
@@ -172,6 +189,7 @@ static void add(struct cluster *cluster, const struct cluster_host *host, float 
 		cluster->sum[i] += sign * host->rates[i];
 	cluster->variation += sign * host->variation;
 	cluster->count += sign > 0 ? 1 : UINT32_MAX;
+	cluster->energy = product(cluster->sum, cluster->sum, cluster->from);
 }
 
 /* Work of one partition. */
@@ -258,43 +276,46 @@ static void merge(struct work *work, uint32_t into, uint32_t from)
 	a->low = fmin(a->low, b->low);
 	a->high = fmax(a->high, b->high);
 	a->from = a->from < b->from ? a->from : b->from;
+	a->energy = product(a->sum, a->sum, a->from);
 	b->count = 0;
 	for (size_t i = 0; i < work->host_count; i++)
 		if (work->hosts[i].cluster == from)
 			work->hosts[i].cluster = into;
 }
 
-/* Merge the clusters that are most alike, until none are. Single hosts have been compared. */
+/* Merge each cluster with the one that it is most like, until none are alike. Single hosts have been compared. */
 static void merge_all(struct work *work)
 {
-	double best;
+	bool merged = true;
 
-	do {
-		uint32_t into = 0, from = 0;
-
-		best = -INFINITY;
+	while (merged) {
+		merged = false;
 		for (uint32_t i = 0; i < work->count; i++) {
 			const struct cluster *a = &work->clusters[i];
 			struct side one = side_of(a);
+			uint32_t best = CLUSTER_NONE;
+			double most = -INFINITY;
 
-			for (uint32_t j = 0; a->count > 1 && j < i; j++) {
+			for (uint32_t j = 0; a->count > 1 && j < work->count; j++) {
 				const struct cluster *b = &work->clusters[j];
-				struct side other = side_of(b);
+				struct side other;
 				struct likeness found;
 
-				if (b->count < 2)
+				if (j == i || b->count < 2)
 					continue;
+				other = side_of(b);
 				found = alike(&one, &other, false, work->slack_us);
-				if (found.value <= best || !fits(&found, fmax(a->distance, b->distance)))
+				if (found.value <= most || !fits(&found, fmax(a->distance, b->distance)))
 					continue;
-				best = found.value;
-				into = j;
-				from = i;
+				most = found.value;
+				best = j;
 			}
+			if (best == CLUSTER_NONE)
+				continue;
+			merge(work, i < best ? i : best, i < best ? best : i);
+			merged = true;
 		}
-		if (isfinite(best))
-			merge(work, into, from);
-	} while (isfinite(best));
+	}
 }
 
 static struct likeness alike_others(const struct work *work, const struct cluster_host *host)
@@ -326,6 +347,97 @@ static void reassign(struct work *work)
 	}
 }
 
+/* Correlation of a part of @a with that of @b @lag sweeps later. */
+static double correlate(const float *a, const float *b, int from, int until, int lag)
+{
+	double ab = 0, aa = 0, bb = 0;
+	int first = lag < 0 ? from - lag : from, end = lag > 0 ? until - lag : until;
+
+	for (int i = first; i < end; i++) {
+		double x = (double)a[i], y = (double)b[i + lag];
+
+		ab += x * y;
+		aa += x * x;
+		bb += y * y;
+	}
+	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+}
+
+static bool is_smooth(const struct cluster *cluster)
+{
+	return correlate(cluster->sum, cluster->sum, (int)cluster->from, CLUSTER_SWEEPS, 1) >= STAGE_SMOOTH;
+}
+
+/* Correlation with the lag of the other half of the time, the lower one. */
+static double correlate_stages(const struct cluster *a, const struct cluster *b)
+{
+	int from = (int)(a->from > b->from ? a->from : b->from), middle = (from + CLUSTER_SWEEPS) / 2, best[2] = { 0, 0 };
+	double r[2][LAGS];
+
+	for (int half = 0; half < 2; half++)
+		for (int i = 0; i < LAGS; i++) {
+			r[half][i] = correlate(a->sum, b->sum, half ? middle : from, half ? CLUSTER_SWEEPS : middle,
+					       i - LAG_MOST);
+			if (r[half][i] > r[half][best[half]])
+				best[half] = i;
+		}
+	return fmin(r[0][best[1]], r[1][best[0]]);
+}
+
+static bool may_be_stage(const struct cluster *cluster)
+{
+	return cluster->count > 1 && cluster->began_us && CLUSTER_SWEEPS - cluster->from >= STAGE_SWEEPS &&
+	       is_smooth(cluster);
+}
+
+static bool have_stage_rates(const struct cluster *a, const struct cluster *b)
+{
+	return a->low <= b->high * STAGE_RATE_FACTOR && b->low <= a->high * STAGE_RATE_FACTOR;
+}
+
+static void merge_stages(struct work *work)
+{
+	unsigned pairs = 0;
+
+	for (uint32_t i = 0; i < work->count; i++) {
+		const struct cluster *a = &work->clusters[i];
+
+		if (!may_be_stage(a))
+			continue;
+		for (uint32_t j = 0; j < i && pairs < STAGE_PAIRS_MOST; j++) {
+			const struct cluster *b = &work->clusters[j];
+			bool same = a->job && a->job == b->job;
+
+			if (!may_be_stage(b) || llabs(a->began_us - b->began_us) > STAGE_BEGIN_US ||
+			    !have_stage_rates(a, b))
+				continue;
+			pairs++;
+			if (correlate_stages(a, b) < (same ? STAGE_ALIKE_SAME_JOB : STAGE_ALIKE))
+				continue;
+			/* Their rates are not added up: other stages are compared with each of them. */
+			work->clusters[i].stage_of = work->clusters[j].stage_of;
+			break;
+		}
+	}
+}
+
+/* How like each host is to the others of its cluster. Clusters are their own pipelines. */
+static void rate_hosts(struct work *work)
+{
+	for (size_t i = 0; i < work->host_count; i++) {
+		struct cluster_host *host = &work->hosts[i];
+		struct likeness found;
+
+		if (work->clusters[host->cluster].count < 2)
+			continue;
+		found = alike_others(work, host);
+		host->alike = found.value;
+		host->sweeps = found.weight - priors[0][0].sweeps;
+	}
+	for (uint32_t i = 0; i < work->count; i++)
+		work->clusters[i].stage_of = i;
+}
+
 /* Number the clusters of several hosts. */
 static int finish(const struct work *work, struct cluster_quality **ret, size_t *ret_count, struct error *err)
 {
@@ -338,22 +450,23 @@ static int finish(const struct work *work, struct cluster_quality **ret, size_t 
 		free(numbers);
 		return err_nomem(err);
 	}
-	for (size_t i = 0; i < work->count; i++)
-		numbers[i] = work->clusters[i].count > 1 ? (uint32_t)count++ : CLUSTER_NONE;
+	/* A pipeline has the number of its first stage, which is before the others. */
+	for (uint32_t i = 0; i < work->count; i++) {
+		const struct cluster *cluster = &work->clusters[i];
+
+		numbers[i] = cluster->count < 2 ? CLUSTER_NONE : cluster->stage_of != i ? numbers[cluster->stage_of] :
+			     (uint32_t)count++;
+	}
 	for (size_t i = 0; i < work->host_count; i++) {
 		struct cluster_host *host = &work->hosts[i];
-		uint32_t number = numbers[host->cluster];
-		struct likeness found;
 
-		if (number == CLUSTER_NONE)
+		host->cluster = numbers[host->cluster];
+		if (host->cluster == CLUSTER_NONE)
 			continue;
-		found = alike_others(work, host);
-		list[number].count++;
-		list[number].alike += found.value;
-		list[number].sweeps += found.weight - priors[0][0].sweeps;
+		list[host->cluster].count++;
+		list[host->cluster].alike += host->alike;
+		list[host->cluster].sweeps += host->sweeps;
 	}
-	for (size_t i = 0; i < work->host_count; i++)
-		work->hosts[i].cluster = numbers[work->hosts[i].cluster];
 	for (size_t i = 0; i < count; i++) {
 		list[i].alike = fmin(list[i].alike / list[i].count, 1);
 		list[i].sweeps /= list[i].count;
@@ -397,6 +510,8 @@ int cluster_hosts(struct cluster_host *hosts, size_t count, int64_t slack_us, st
 	for (int i = 0; i < PASSES; i++)
 		reassign(&work);
 	merge_all(&work);
+	rate_hosts(&work);
+	merge_stages(&work);
 	code = finish(&work, ret, ret_count, err);
 	free(work.clusters);
 	return code;

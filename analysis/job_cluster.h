@@ -29,7 +29,9 @@ struct cluster_host {
 	uint32_t from;      /* first sweep to be compared, below CLUSTER_SWEEPS */
 	float *rates;       /* CLUSTER_SWEEPS of them, the newest last; NAN: not known. They are changed. */
 	float variation;    /* set: standard deviation as a share of the mean */
+	float energy;       /* set: sum of the squares of what is compared */
 	uint32_t cluster;   /* result */
+	double alike, sweeps; /* set: as in struct cluster_quality */
 };
 
 struct cluster_quality {
