@@ -371,7 +371,8 @@ static bool is_smooth(const struct cluster *cluster)
 /* Correlation with the lag of the other half of the time, the lower one. */
 static double correlate_stages(const struct cluster *a, const struct cluster *b)
 {
-	int from = (int)(a->from > b->from ? a->from : b->from), middle = (from + CLUSTER_SWEEPS) / 2, best[2] = { 0, 0 };
+	int from = (int)(a->from > b->from ? a->from : b->from), middle = (from + CLUSTER_SWEEPS) / 2;
+	int best[2] = { 0, 0 };
 	double r[2][LAGS];
 
 	for (int half = 0; half < 2; half++)

@@ -348,8 +348,9 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 	struct writer *writer = ctx;
 	int result = writer_refresh(writer, err);
 
-	/* Generations are those of one collector. */
+	/* Generations are those of one collector, and it does not know yet which jobs run. */
 	writer->generation_known = false;
+	writer->jobs_version = 0;
 	if (!result)
 		result = restore_caps(writer, ret, err);
 	if (!result)
