@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* jobs_test.c - jobs begin, end and are closed once, whatever the clock, the disk and other processes do */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -705,5 +706,143 @@ TEST_IN_FOLDER(running_jobs_are_read_after_commits_of_other_processes)
 	assert_string_equal(jobs.list[0].hosts, "a");
 	running_jobs_done(&jobs);
 	writer_close(writer);
+	model_destroy(model);
+}
+
+/* Store a sweep of the model with a minute of job @number, @at_us after NOW. */
+static void store_minute(struct writer *writer, struct model *model, int64_t number, int64_t at_us, double period_s)
+{
+	struct sweep sweep = *model_step(model);
+	const struct job_minute minute = {
+		.job = number, .wall_us = NOW + at_us,
+		.rhythm = { RHYTHM_PERIODIC, period_s, 0.1, 0.31, 1e9, 2, 12 }, .phase = JOB_PHASE_RUNS,
+		.slower = NAN, .before_s = NAN,
+	};
+
+	sweep.job_minutes = &minute;
+	sweep.job_minute_count = 1;
+	check_store(writer, &sweep);
+}
+
+static bool add_minute(void *ctx, const struct job_minute *minute)
+{
+	double *periods = ctx;
+	size_t count = (size_t)periods[0];
+
+	assert_true(count < 7);
+	periods[0]++;
+	periods[count + 1] = minute->rhythm.period_s;
+	return true;
+}
+
+static bool copy_minute(void *ctx, const struct job *job)
+{
+	*(struct job_minute *)ctx = job->minute;
+	return true;
+}
+
+static struct job_minute minute_at(int64_t at_us)
+{
+	struct reader *reader = check_open_reader(path);
+	struct job_minute minute = { 0 };
+
+	assert_int_equal(jobs_list(reader, &(struct job_query){ .at_us = at_us }, NULL, copy_minute, &minute, NULL), 0);
+	reader_close(reader);
+	return minute;
+}
+
+TEST_IN_FOLDER(the_rhythm_of_a_job_is_that_of_the_newest_minute_or_of_a_past_one)
+{
+	struct model *model = model_create(3, 2, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	double periods[8] = { 0 };
+	struct closed closed;
+	struct reader *reader;
+	struct job job;
+
+	check_store(writer, model_step(model));
+	begin("4711", "n[1-4]", 0, &closed);
+	find("4711", &job);
+	assert_int_equal(job.minute.job, 0);
+	job_done(&job);
+	store_minute(writer, model, 1, 60 * S, 4);
+	store_minute(writer, model, 1, 120 * S, 4.5);
+	/* A number that no job has, as of one that was removed meanwhile. */
+	store_minute(writer, model, 2, 120 * S, 4.5);
+	store_minute(writer, model, 1, 3665 * S, 5);
+	find("4711", &job);
+	assert_float_equal(job.minute.rhythm.period_s, 5, 0);
+	assert_float_equal(job.minute.rhythm.wire_share, 0.31, 0);
+	assert_int_equal(job.minute.rhythm.periods, 12);
+	assert_int_equal(job.minute.phase, JOB_PHASE_RUNS);
+	assert_int_equal(job.minute.since_us, 0);
+	/* That of an hour ago, and not the newer one. */
+	assert_float_equal(job.minute.before_s, 4, 0);
+	job_done(&job);
+	assert_int_equal(minute_at(NOW + 59 * S).job, 0);
+	assert_float_equal(minute_at(NOW + 60 * S).rhythm.period_s, 4, 0);
+	assert_true(isnan(minute_at(NOW + 60 * S).before_s));
+	assert_float_equal(minute_at(NOW + 3000 * S).rhythm.period_s, 4.5, 0);
+	assert_float_equal(minute_at(0).rhythm.period_s, 5, 0);
+	reader = check_open_reader(path);
+	assert_int_equal(jobs_minutes(reader, 1, NOW + 61 * S, NOW + 9999 * S, add_minute, periods, NULL), 0);
+	reader_close(reader);
+	assert_float_equal(periods[0], 2, 0);
+	assert_float_equal(periods[1], 4.5, 0);
+	assert_float_equal(periods[2], 5, 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job_rhythm"), 3);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* A number of the analysis that a row cannot have is unknown, and the sweep is stored. */
+TEST_IN_FOLDER(a_rhythm_with_impossible_numbers_is_stored_as_unknown)
+{
+	struct model *model = model_create(3, 2, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct sweep sweep;
+	struct closed closed;
+	const struct job_minute minute = {
+		.job = 1, .wall_us = NOW, .rhythm = { RHYTHM_STEADY, -1, INFINITY, 1.5, -1e9, NAN, 0 },
+		.phase = JOB_PHASE_SLOWER, .slower = 0, .since_us = -5, .before_s = INFINITY,
+	};
+	struct job_minute stored;
+
+	check_store(writer, model_step(model));
+	begin("1", "a", 0, &closed);
+	sweep = *model_step(model);
+	sweep.job_minutes = &minute;
+	sweep.job_minute_count = 1;
+	check_store(writer, &sweep);
+	writer_close(writer);
+	stored = minute_at(0);
+	assert_int_equal(stored.rhythm.kind, RHYTHM_STEADY);
+	assert_int_equal(stored.phase, JOB_PHASE_SLOWER);
+	assert_true(isnan(stored.rhythm.period_s) && isnan(stored.rhythm.spread_s) &&
+		    isnan(stored.rhythm.wire_share) && isnan(stored.rhythm.bytes_per_s) &&
+		    isnan(stored.rhythm.shortest_s) && isnan(stored.slower) && isnan(stored.before_s));
+	assert_int_equal(stored.since_us, 0);
+	model_destroy(model);
+}
+
+TEST_IN_FOLDER(a_removed_job_takes_its_rhythm_along)
+{
+	struct model *model = model_create(3, 2, 4, 2);
+	struct writer *collector = check_open_writer(path);
+	struct saved_writer *writer;
+	struct closed closed;
+
+	check_store(collector, model_step(model));
+	begin("1", "a", 0, &closed);
+	begin("2", "b", 0, &closed);
+	store_minute(collector, model, 1, 60 * S, 4);
+	store_minute(collector, model, 2, 60 * S, 4);
+	writer = check_open_saved(path);
+	assert_int_equal(jobs_remove(writer, 1, NULL), 0);
+	saved_writer_close(writer);
+	store_minute(collector, model, 1, 120 * S, 4);
+	assert_int_equal(check_integer(path, "SELECT count(*) = 1 AND min(job) = 2 FROM job_rhythm"), 1);
+	writer_close(collector);
+	check_integrity(path);
 	model_destroy(model);
 }
