@@ -36,7 +36,7 @@ struct health_rows {
 /* Which findings. A zeroed struct: all. */
 struct health_filter {
 	struct host_set job, drained; /* job: empty without --job */
-	bool of_job;                  /* only findings about this job, or the links and hosts of it; none of the fabric */
+	bool of_job;                  /* only findings about one job and its links and hosts; none of the fabric */
 	int64_t job_number;           /* with it: of the job */
 	char **names;                 /* nodes and ports; none: everything */
 	int name_count;

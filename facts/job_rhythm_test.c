@@ -15,8 +15,8 @@ static struct job_minute minute_of(enum rhythm_kind kind, double period_s, doubl
 {
 	return (struct job_minute){
 		.job = 1, .wall_us = NOW,
-		.rhythm = { .kind = kind, .period_s = period_s, .spread_s = NAN, .wire_share = share, .bytes_per_s = 1e9,
-			    .shortest_s = shortest_s },
+		.rhythm = { .kind = kind, .period_s = period_s, .spread_s = NAN, .wire_share = share,
+			    .bytes_per_s = 1e9, .shortest_s = shortest_s },
 		.phase = JOB_PHASE_RUNS, .slower = NAN, .before_s = NAN,
 	};
 }
@@ -56,8 +56,8 @@ TEST(what_is_not_known_is_said_so)
 	struct job_rhythm rhythm;
 
 	check(minute_of(RHYTHM_UNKNOWN, NAN, NAN, 20), "unknown: too few sweeps yet", "-");
-	check(minute_of(RHYTHM_UNRESOLVABLE, NAN, NAN, 20), "not resolvable at 10 s: iterations are shorter than 20 s; an "
-	      "interval of 1 s would show those of 2 s and more", "< 20 s");
+	check(minute_of(RHYTHM_UNRESOLVABLE, NAN, NAN, 20), "not resolvable at 10 s: iterations are shorter than 20 s; "
+	      "an interval of 1 s would show those of 2 s and more", "< 20 s");
 	check(minute_of(RHYTHM_UNRESOLVABLE, NAN, NAN, 2), "not resolvable at 1 s: iterations are shorter than 2 s",
 	      "< 2 s");
 	check(minute_of(RHYTHM_UNRESOLVABLE, NAN, NAN, NAN), "not resolvable by these sweeps", "?");
@@ -83,8 +83,8 @@ TEST(stalls_and_slowdowns_have_their_begin)
 	minute.since_us = NOW - 3600 * S;
 	minute.slower = 1.2;
 	minute.before_s = 4.2;
-	check(minute, "slower since 2027-01-15 07:00:00 UTC: iteration 5.04 s, 31 % of it on the wire, 20 % longer than "
-	      "before", "5.04 s");
+	check(minute, "slower since 2027-01-15 07:00:00 UTC: iteration 5.04 s, 31 % of it on the wire, 20 % longer "
+	      "than before", "5.04 s");
 	minute.rhythm.kind = RHYTHM_STEADY;
 	check(minute, "slower since 2027-01-15 07:00:00 UTC: sends all the time, 8.0 Gb/s, 20 % slower than before",
 	      "steady");

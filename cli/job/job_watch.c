@@ -41,8 +41,8 @@ static void print(const struct job_watching *watching, struct result *result, in
 	if (result)
 		health_put_note(result, wall_us, change, watching->subject, text);
 	else
-		fprintf(watching->options->out, "%s  %-8s %-8s %s  %s\n", when_format_local(wall_us, when), change, word,
-			watching->subject, text);
+		fprintf(watching->options->out, "%s  %-8s %-8s %s  %s\n", when_format_local(wall_us, when), change,
+			word, watching->subject, text);
 }
 
 /* The phase, with the rhythm in words: at the begin, when it changes, and once there is a rhythm. */

@@ -370,11 +370,17 @@ TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums)
 				       " s WHERE s.id = w.to_sweep - 1)"), 0);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour h WHERE NOT EXISTS (SELECT 1 FROM sweep s WHERE"
 				       " s.id = h.to_sweep - 1)"), 0);
+	/* Rhythms of jobs are kept as long. */
+	check_change(path, "INSERT INTO job (number, id, name, hosts, command, begin_us, begin_boot_us, begin_boot_id,"
+		     " ending) VALUES (1, 'long', '', '', '', 1, 0, 'boot', 0); INSERT INTO job_rhythm (job, wall_us,"
+		     " kind, periods, phase) SELECT 1, from_us, 0, 0, 0 FROM hour WHERE state = 1");
 	retention.hours_us = INT64_C(14400000000);
 	live(model, &retention, 100);
 	live_until_past(model, &retention, "hour", 100);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"),
 			 0);
+	assert_int_equal(check_integer(path, "SELECT min(wall_us) >= (SELECT min(from_us) FROM hour) FROM job_rhythm"),
+			 1);
 	check_kept(model);
 	model_destroy(model);
 }
