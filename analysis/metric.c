@@ -170,6 +170,8 @@ const char *metric_format_value(const struct metric *metric, double value, char 
 {
 	if (isnan(value))
 		snprintf(ret, size, "-");
+	else if (!strcmp(metric->unit, "seconds"))
+		snprintf(ret, size, "%.3g s", value);
 	else if (metric->kind != METRIC_COUNT && value > 0 && value < 0.001)
 		snprintf(ret, size, "< 0.001 %%"); /* instead of 4.2e-05 */
 	else if (metric->kind != METRIC_COUNT)

@@ -26,7 +26,7 @@ enum metric_kind {
 
 struct metric {
 	const char *key;     /* on command lines and in data: "rcv_bytes", "stall_percent" */
-	const char *unit;    /* of a total: "bytes", "packets"; of a share: "percent" */
+	const char *unit;    /* of a total: "bytes", "packets"; of a share: "percent"; "seconds" of a plot */
 	const char *meaning; /* one line */
 	enum metric_kind kind;
 	counter_set counters; /* counters that it is computed from */

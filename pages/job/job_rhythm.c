@@ -273,6 +273,31 @@ static void put_episodes(struct result *result, const void *ctx)
 	}
 }
 
+/* The length of an iteration over the time of the job. */
+static void add_plot(const struct job_report *report, unsigned in, struct page *page)
+{
+	static const struct metric period = { .key = "period_s", .unit = "seconds", .kind = METRIC_UTILIZATION };
+	size_t count = report->rhythm_step_count, known = 0;
+	struct series_step *steps = page_alloc(page, count, sizeof(*steps));
+	struct page_series *series = page_alloc(page, 1, sizeof(*series));
+
+	for (size_t i = 0; steps && i < count; i++) {
+		const struct job_rhythm_step *step = &report->rhythm_steps[i];
+		double period_s = step->rhythm.period_s;
+
+		known += !isnan(period_s);
+		steps[i] = (struct series_step){ .from_us = step->from_us, .until_us = step->until_us,
+						 .low = period_s, .mean = period_s, .high = period_s,
+						 .samples = !isnan(period_s), .ports = !isnan(period_s) };
+	}
+	if (!steps || !series || known < 2)
+		return;
+	*series = (struct page_series){ "iteration", steps, count };
+	page_add(page, &(struct page_section){ .kind = PAGE_LINES, .in = in, .lines = {
+		.title = "Length of an iteration", .series = series, .series_count = 1, .from_us = steps[0].from_us,
+		.until_us = steps[count - 1].until_us, .metric = &period } });
+}
+
 void job_add_rhythm(const struct job_report *report, unsigned in, struct page *page)
 {
 	unsigned shown = in & (unsigned)~PAGE_JSON, data = in & PAGE_JSON;
@@ -285,6 +310,8 @@ void job_add_rhythm(const struct job_report *report, unsigned in, struct page *p
 		page_add(page, &(struct page_section){
 			.kind = PAGE_TABLE, .in = shown, .title = "Rhythm",
 			.about = "medians over the time of the job", .table = { columns, count, put_few, report } });
+	if (shown & PAGE_HTML)
+		add_plot(report, PAGE_HTML, page);
 	if (data)
 		page_add(page, &(struct page_section){ .kind = PAGE_TABLE, .in = data, .key = "rhythm",
 						       .table = { columns, count, put_many, report } });
