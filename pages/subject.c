@@ -178,7 +178,7 @@ static const struct column_item end_items[] = {
 	{ .key = "status" },
 	{ .key = "xmit_utilization_percent", .table = true, .no_data = true, .priority = 3 },
 	{ .key = "rcv_utilization_percent", .table = true, .no_data = true, .priority = 3 },
-	{ .key = "stall_percent", .table = true, .priority = 2 },
+	{ .key = "stall_percent", .table = true, .priority = 3 },
 	{ .key = "error_count", .row = END_ROW, .table = true, .no_data = true },
 	{ .key = "age_s", .table = true, .priority = 6 },
 };

@@ -88,7 +88,7 @@ static void append_others(struct text *text, const struct entry *entries, size_t
 	}
 }
 
-/* "; of 28 more of these HCAs it is not known": of a kind without its PSID, which is unknown, too */
+/* "; the versions of 28 more HCAs with this DeviceID are unknown": their PSIDs, too, so they may be of another kind */
 static void append_unknown(struct text *text, const struct fabric *fabric, const struct node *one)
 {
 	size_t unknown = 0;
@@ -100,9 +100,10 @@ static void append_unknown(struct text *text, const struct fabric *fabric, const
 			   (!node->firmware.source || !*node->firmware.psid);
 	}
 	if (unknown)
-		text_appendf(text, "; of %zu more %s with this DeviceID it is not known", unknown,
-			     one->type == NODE_SWITCH ? unknown == 1 ? "switch" : "switches" :
-							unknown == 1 ? "HCA" : "HCAs");
+		text_appendf(text, "; the version%s of %zu more %s with this DeviceID %s unknown", text_plural(unknown),
+			     unknown, one->type == NODE_SWITCH ? unknown == 1 ? "switch" : "switches" :
+								 unknown == 1 ? "HCA" : "HCAs",
+			     unknown == 1 ? "is" : "are");
 }
 
 static void hold(struct health *health, const struct entry *entries, size_t count, size_t usual, uint8_t tag)
@@ -138,11 +139,11 @@ static void hold(struct health *health, const struct entry *entries, size_t coun
 		.since = updating ? health_before(health, health->wall_us - first_us) : health_now(health),
 		.cause = updating ? "update" : "versions", .subject = name ? name : "firmware" });
 	append_others(&text, entries, count, usual);
-	append_unknown(&text, health->fabric, one);
 	if (updating)
 		text_appendf(&text, "; updated since %s", when_format_local(first_us, since));
 	if (updating && last_us > first_us)
 		text_appendf(&text, ", last %s", when_format_local(last_us, last));
+	append_unknown(&text, health->fabric, one);
 	health_text(open, others == 1 ? "%zu of %zu %s with PSID %s " TENSE("has", "had") " other firmware than %s%s" :
 		    "%zu of %zu %s with PSID %s " TENSE("have", "had") " other firmware than %s%s", others, count,
 		    devices, one->firmware.psid, firmware_format(&one->firmware, version), text_chars(&text));

@@ -48,6 +48,14 @@ TEST(a_finding_names_the_minority)
 	assert_non_null(strstr(finding->text, "3 of 16 ConnectX-7 HCAs with PSID MT_1 have other firmware than "
 			       "28.39.1002: 28.39.2048 at h12; 28.39.1000 at h3, h7"));
 	assert_int_equal(finding->port_count, 3);
+	assert_null(strstr(finding->text, "unknown"));
+	world_destroy(world);
+	/* Of how many nodes the version is known. */
+	world = world_create(&single);
+	world_run(world, "firmware h1 1002 MT_1; firmware h2 1002 MT_1; firmware h3 1000 MT_1; wait 60");
+	finding = &world_find(world, FINDING_FIRMWARE_MIXED)->finding;
+	assert_non_null(strstr(finding->text, "1 of 3 ConnectX-7 HCAs with PSID MT_1 has other firmware than "));
+	assert_non_null(strstr(finding->text, "; the versions of 13 more HCAs with this DeviceID are unknown"));
 	world_destroy(world);
 }
 

@@ -149,3 +149,20 @@ TEST_WITH(a_host_that_did_not_respond_is_named, make_numbers, free_numbers)
 	numbers.report.findings = NULL;
 	numbers.report.finding_count = 0;
 }
+
+/* Hosts that cannot communicate are no error of a link. */
+TEST_WITH(partitions_have_a_verdict_of_their_own, make_numbers, free_numbers)
+{
+	static char subject[] = "node0003 mlx5_0/1", text[] = "is in no partition of the other ports of job 7";
+	struct job_finding finding = { .kind = FINDING_PARTITION, .severity = FINDING_CRITICAL, .on_job = true,
+				       .subject = subject, .text = text, .since_us = 1 };
+
+	(void)state;
+	numbers.report.findings = &finding;
+	numbers.report.finding_count = 1;
+	assert_int_equal(job_judge(&numbers.report, NULL), 0);
+	assert_int_equal(numbers.report.verdict_count, 1);
+	assert_int_equal(numbers.report.verdict[0].verdict, JOB_VERDICT_PARTITION);
+	numbers.report.findings = NULL;
+	numbers.report.finding_count = 0;
+}
