@@ -268,7 +268,7 @@ def capture_acceptance():
         browse(f"{folder}/acceptance.html", "acceptance", ACCEPTANCE_SIZE)
 
 
-LINK_SIZE, LINK_HOURS, LINK_END = (1440, 3380), 24, 1796000000
+LINK_SIZE, LINK_HOURS, LINK_END = (1440, 3600), 24, 1796000000
 # A port that counts errors; its cable is exchanged after half of the time.
 LINK = """shape rail units=1 hosts=8 rails=4 spines=4 speed=HDR
 length {hours}h
