@@ -383,8 +383,8 @@ static bool find_waits(const struct look *look, char ret[JOB_CAUSE_SIZE])
 	for (unsigned i = 0; i < state->suspect_count; i++) {
 		if (state->suspects[i].evidence != JOB_EVIDENCE_NOT_RECEIVING)
 			continue;
-		snprintf(ret, JOB_CAUSE_SIZE, "%.40s %.110s", job_host_name(look->job, state->suspects[i].host),
-			 job_evidence_text(&state->suspects[i], evidence));
+		snprintf(ret, JOB_CAUSE_SIZE, "%.40s %.140s", job_host_name(look->job, state->suspects[i].host),
+			 job_evidence_text(look->job, &state->suspects[i], evidence));
 		return true;
 	}
 	return false;
@@ -450,9 +450,9 @@ static bool find_hosts(const struct look *look, char ret[JOB_CAUSE_SIZE])
 	const struct job_state *state = look->job->state;
 	char evidence[JOB_CAUSE_SIZE];
 
-	if (state->suspect_count && *job_evidence_text(&state->suspects[0], evidence))
+	if (state->suspect_count && *job_evidence_text(look->job, &state->suspects[0], evidence))
 		snprintf(ret, JOB_CAUSE_SIZE, "nothing on the fabric changed: look at the hosts, first %.40s, "
-			 "which %.50s", job_host_name(look->job, state->suspects[0].host), evidence);
+			 "which %.140s", job_host_name(look->job, state->suspects[0].host), evidence);
 	else
 		snprintf(ret, JOB_CAUSE_SIZE, "nothing on the fabric changed: look at the hosts, of which none differs "
 			 "from the others");

@@ -122,11 +122,15 @@ TEST(each_cause_is_named)
 	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_NOT_RECEIVING, 0, 0.62 };
 	CHECK_CAUSES(&single,
 		{ "a host that does not receive", "routes; job 1 0 7; loads 0.5; wait 700", "host-waits",
-		  { "h2 does not receive: the switch ports to it wait 62 % of the time" }, NULL });
+		  { "h2 receives too slowly: ports that send to it wait 62 % of the time more than before" }, NULL });
 	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_LATE, 0, 0.4 };
 	CHECK_CAUSES(&single,
 		{ "a slow host", "routes; job 1 0 7; loads 0.5; wait 700", "hosts",
 		  { "look at the hosts, first h2, which begins to send 0.4 s after the others" }, NULL });
+	stated.suspects[0].value = 10.4;
+	CHECK_CAUSES(&single,
+		{ "a host that begins late often", "routes; job 1 0 7; loads 0.5; wait 700", "hosts",
+		  { "first h2, which begins after the others in 40 % of the iterations" }, NULL });
 	stated.suspect_count = 0;
 	stated.rails_fell = 2;
 	CHECK_CAUSES(&rails,
@@ -149,10 +153,10 @@ TEST(of_several_causes_the_first_two_are_named)
 		  "link", { "link-degraded at leaf0/4", "; also the forwarding table of leaf0" }, NULL },
 		{ "a changed table and a host that does not receive",
 		  "routes; job 1 0 7; loads 0.5; wait 580; skew leaf0 101 2; reread leaf0; wait 100",
-		  "routes", { "the forwarding table of leaf0", "; also h2 does not receive" }, NULL });
+		  "routes", { "the forwarding table of leaf0", "; also h2 receives too slowly" }, NULL });
 	CHECK_CAUSES(&rails,
 		{ "a host that does not receive, and a rail", "routes; job 1 0 7; loads 0.5; wait 700", "host-waits",
-		  { "h2 does not receive", "; also rail mlx5_0" }, NULL });
+		  { "h2 receives too slowly", "; also rail mlx5_0" }, NULL });
 }
 
 /* The watch of a new run states less than that of the run before. */

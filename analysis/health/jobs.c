@@ -93,16 +93,51 @@ static bool is_member(const struct health *health, const struct watched_job *job
 						   health->input->fabric->ports[port].num), &at);
 }
 
+struct sorted { struct job_member member; struct job_port port; };
+
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct job_member *x = &((const struct sorted *)a)->member, *y = &((const struct sorted *)b)->member;
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	return x->node_guid != y->node_guid ? (x->node_guid < y->node_guid ? -1 : 1) : x->port - y->port;
+}
+
+/* The watch expects the members of a host beside each other. Return: false: no memory. */
+static bool sort_members(struct watched_job *job)
+{
+	struct sorted *all = malloc(job->member_count * sizeof(*all));
+
+	if (!all)
+		return false;
+	for (uint32_t i = 0; i < job->member_count; i++)
+		all[i] = (struct sorted){ job->members[i], job->ports[i] };
+	qsort(all, job->member_count, sizeof(*all), compare_hosts);
+	map_done(&job->member_of);
+	for (uint32_t i = 0; i < job->member_count; i++) {
+		job->members[i] = all[i].member;
+		job->ports[i] = all[i].port;
+		if (map_put(&job->member_of, job_place(all[i].member.node_guid, all[i].member.port), i) < 0) {
+			free(all);
+			return false;
+		}
+	}
+	free(all);
+	return true;
+}
+
 /* Members are added if ports of the job are new. Then the watch learns again. Return: false: no memory. */
 static bool update_members(struct health *health, struct watched_job *job, const struct health_job *now)
 {
-	size_t added = 0, most;
+	size_t added = 0, before, most;
 	void *grown;
 
 	for (size_t i = 0; i < now->port_count; i++)
 		added += is_of_compute(health->input->shape, now->ports[i]) && !is_member(health, job, now->ports[i]);
 	if (!added)
 		return true;
+	before = job->member_count;
 	most = job->member_count + added;
 	job_watch_destroy(job->watch);
 	job->watch = NULL;
@@ -119,7 +154,7 @@ static bool update_members(struct health *health, struct watched_job *job, const
 		if (is_of_compute(health->input->shape, now->ports[i]) && !is_member(health, job, now->ports[i]) &&
 		    !add_member(health, job, now->ports[i]))
 			return false;
-	return grown != NULL;
+	return grown != NULL && (!before || sort_members(job));
 }
 
 static float tick_of(const struct health_input *input, uint32_t port)
@@ -446,27 +481,42 @@ int health_jobs_between(struct health *health, struct watched_jobs *jobs, int64_
 
 /* --- texts --- */
 
-const char *job_evidence_text(const struct job_suspect *suspect, char ret[JOB_CAUSE_SIZE])
+const char *job_evidence_text(const struct watched_job *job, const struct job_suspect *suspect,
+			      char ret[JOB_CAUSE_SIZE])
 {
+	const bool slower = job->state->phase == JOB_PHASE_SLOWER;
+	const double window_s = (double)job->interval_us / SECOND_US, value = suspect->value;
+
 	*ret = '\0';
 	switch (suspect->evidence) {
 	case JOB_EVIDENCE_UNREADABLE:
 		snprintf(ret, JOB_CAUSE_SIZE, TENSE("is", "was") " down, or " TENSE("does", "did") " not respond");
 		break;
 	case JOB_EVIDENCE_STOPPED_FIRST:
-		snprintf(ret, JOB_CAUSE_SIZE, "stopped %.1f s before the others", suspect->value);
+		/* What is less than a window ranks hosts by the bytes that they lack. */
+		if (value < window_s)
+			snprintf(ret, JOB_CAUSE_SIZE, "sent less than the others in the last iteration");
+		else
+			snprintf(ret, JOB_CAUSE_SIZE, "stopped %.1f s before the others",
+				 window_s * floor(value / window_s));
 		break;
 	case JOB_EVIDENCE_NOT_RECEIVING:
-		snprintf(ret, JOB_CAUSE_SIZE, TENSE("does", "did") " not receive: the switch ports to it "
-			 TENSE("wait", "waited") " %.0f %% of the time", 100 * suspect->value);
+		snprintf(ret, JOB_CAUSE_SIZE, TENSE("receives", "received") " too slowly: ports that send to it "
+			 TENSE("wait", "waited") " %.0f %% of the time%s", 100 * value,
+			 slower ? " more than before" : "");
 		break;
 	case JOB_EVIDENCE_LATE:
-		snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " to send %.1f s after the others",
-			 suspect->value);
+		/* From 10 on it is a share: of the collectives that begin without it, more than before. */
+		if (value > 10 && value <= 11)
+			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " after the others in %.0f %% of the "
+				 "iterations more than before", 100 * (value - 10));
+		else
+			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " to send %.1f s after the others",
+				 value);
 		break;
 	case JOB_EVIDENCE_LOWER:
 		snprintf(ret, JOB_CAUSE_SIZE, TENSE("sends", "sent") " %.0f %% less than its peers, compared with "
-			 "before", 100 * suspect->value);
+			 "before", 100 * value);
 		break;
 	default:
 		break;
@@ -499,7 +549,7 @@ static void describe_first(const struct health *health, const struct watched_job
 					job_host_name(job, job->state->suspects[1].host));
 	else if (count > 2)
 		len += (size_t)snprintf(ret + len, size - len, " and %u other hosts", count - 1);
-	len += (size_t)snprintf(ret + len, size - len, " %s", job_evidence_text(first, evidence));
+	len += (size_t)snprintf(ret + len, size - len, " %s", job_evidence_text(job, first, evidence));
 	if (first->stopped_us)
 		snprintf(ret + len, size - len, " (last traffic %.8s)",
 			 when_format_local(health->wall_us - (health->now_us - first->stopped_us), time) + 11);
@@ -571,7 +621,7 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 	const struct job_state *state = job->state;
 	unsigned first = count_first(state), waiting = job->host_count - first;
 	char lasted[WHEN_SIZE], longest[WHEN_SIZE], allowed[80] = "", links[JOB_CAUSE_SIZE];
-	char who[280] = "no host stopped before the others";
+	char who[400] = "no host stopped before the others";
 	struct health_open_finding *open;
 
 	if (job->host_count < limits->warning)

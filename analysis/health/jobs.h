@@ -38,7 +38,7 @@ static inline uint64_t job_place(uint64_t guid, uint8_t num)
 /* What may make a job slower, in the order in which it is named. */
 enum job_cause { JOB_CAUSE_LINK, JOB_CAUSE_ROUTES, JOB_CAUSE_SHARED, JOB_CAUSE_WAITS, JOB_CAUSE_RAIL, JOB_CAUSE_FABRIC,
 		 JOB_CAUSE_HOSTS, JOB_CAUSES };
-enum { JOB_CAUSE_SIZE = 160 };
+enum { JOB_CAUSE_SIZE = 256 };
 
 struct watched_job {
 	int64_t number;
@@ -116,6 +116,7 @@ unsigned job_link_events(struct health *health, const struct watched_job *job, i
 			 char ret[JOB_CAUSE_SIZE]);
 
 /* job_evidence_text - "stopped 2.0 s before the others", with TENSE. Return: @ret; "": none. */
-const char *job_evidence_text(const struct job_suspect *suspect, char ret[JOB_CAUSE_SIZE]);
+const char *job_evidence_text(const struct watched_job *job, const struct job_suspect *suspect,
+			      char ret[JOB_CAUSE_SIZE]);
 
 #endif
