@@ -16,6 +16,7 @@ static const double least_bytes = 30e3;   /* less is missing by chance: what hos
 static const double noise_times = 4;      /* the usual deviation of shares */
 static const double unlearnt_noise = 2e-7; /* of members that all have the same share, before runs are known */
 static const double alike = 0.01, same = 2e-5;
+static const double unsure_bytes_per_s = 500;
 static const double small_share = 0.2;    /* of the usual run: only the beginning of one */
 /* Sent by members and not received by them: to storage. */
 static const double storage_share = 1e-5, storage_least = 2e6;
@@ -33,6 +34,12 @@ static double run_bytes(const struct job_watch *watch, const struct job_member_s
 	double seconds = fmax(0, (double)(member->read_us - watch->run.begin_us) / 1e6);
 
 	return member->total - member->run_begin - (double)member->quiet_rate * seconds;
+}
+
+/* What members always send is known to about this. */
+static double unsure(const struct job_watch *watch)
+{
+	return unsure_bytes_per_s * fmax(0, (double)(watch->run.quiet_us - watch->run.begin_us) / 1e6);
 }
 
 /*
@@ -75,7 +82,7 @@ static void compare_alike(struct job_watch *watch)
 		watch->states[i].missing = scratch[(from + to) / 2] - bytes;
 		largest = fmax(largest, bytes);
 	}
-	watch->run.missing_least = least_bytes + unlearnt_noise * largest;
+	watch->run.missing_least = least_bytes + unsure(watch) + unlearnt_noise * largest;
 }
 
 static void compare(struct job_watch *watch)
@@ -103,7 +110,8 @@ static void compare(struct job_watch *watch)
 		member->missing = member->run_share > 0 && !member->down ?
 				  member->run_share * expected - run_bytes(watch, member) : 0;
 	}
-	watch->run.missing_least = least_bytes + noise_times * watch->run.noise * expected / (double)watch->count;
+	watch->run.missing_least = least_bytes + unsure(watch) +
+				   noise_times * watch->run.noise * expected / (double)watch->count;
 }
 
 static void learn(struct job_watch *watch, double sent)

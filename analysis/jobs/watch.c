@@ -162,10 +162,13 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 	} else {
 		float weight = 1 / (float)++state->wait_count, rate = (float)(reading->xmit_bytes / seconds);
 
-		/* A low quantile: now and then there is more. */
-		if (!isnan(rate))
-			state->quiet_rate = state->quiet_rate > 0 ? state->quiet_rate +
-				(rate < state->quiet_rate ? 0.3F : 0.03F) * (rate - state->quiet_rate) : rate;
+		/* A low quantile: now and then there is more, or the beginning of a collective. */
+		if (!isnan(rate) && !(state->quiet_rate > 0))
+			state->quiet_rate = rate;
+		else if (rate < state->quiet_rate)
+			state->quiet_rate += 0.5F * (rate - state->quiet_rate);
+		else if (rate < 4 * state->quiet_rate + 2000)
+			state->quiet_rate += 0.02F * (rate - state->quiet_rate);
 		if (!isnan(reading->wait_to))
 			state->wait_to_most = fmaxf(state->wait_to_most, (float)reading->wait_to);
 		if (!isnan(reading->wait_to))
