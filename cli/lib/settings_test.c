@@ -78,6 +78,28 @@ TEST_IN_FOLDER(ports_of_jobs_are_read_between_sweeps_if_it_is_set)
 	settings_done(&settings);
 }
 
+TEST_IN_FOLDER(jobs_are_found_if_it_is_set)
+{
+	struct settings settings;
+	struct text text = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(load("", &settings, NULL), 0);
+	assert_false(settings.detect_jobs);
+	settings_done(&settings);
+	assert_int_equal(load("[jobs]\ndetect = yes\n", &settings, NULL), 0);
+	assert_true(settings.detect_jobs);
+	settings_append(&settings, &text);
+	settings_done(&settings);
+	assert_int_equal(load(text_chars(&text), &settings, NULL), 0);
+	assert_true(settings.detect_jobs);
+	settings_done(&settings);
+	text_done(&text);
+	assert_int_equal(load("[jobs]\ndetect = 1\n", &settings, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "[jobs] detect must be yes or no"));
+	settings_done(&settings);
+}
+
 TEST_IN_FOLDER(unset_settings_have_defaults)
 {
 	struct health_settings defaults;

@@ -846,3 +846,46 @@ TEST_IN_FOLDER(a_removed_job_takes_its_rhythm_along)
 	check_integrity(path);
 	model_destroy(model);
 }
+
+/* As the collector stores them (writer_jobs.c): they are ended by it, whatever their age. */
+TEST_IN_FOLDER(jobs_that_were_found_have_a_confidence_and_do_not_expire)
+{
+	struct writer *collector = check_open_writer(path);
+	const struct sink *sink = writer_sink(collector);
+	struct detected_record record = { .id = "seen-node1-20260101T0000", .hosts = "node[1-4]", .confidence = 0.75,
+					  .begin_us = NOW, .begin_boot_us = 1000 * S };
+	struct saved_writer *writer;
+	struct closed closed;
+	struct job found;
+	int64_t number;
+
+	assert_int_equal(sink->store_detected(sink->ctx, &record, 1, NULL), 0);
+	number = record.number;
+	record.hosts = "node[1-5]";
+	record.confidence = 0.875;
+	assert_int_equal(sink->store_detected(sink->ctx, &record, 1, NULL), 0);
+	assert_int_equal(record.number, number);
+	assert_int_equal(begin("4711", "node9", 100 * DAY, &closed), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job j JOIN job_detected d ON d.job = j.number WHERE"
+				       " hosts = 'node[1-5]' AND confidence = 0.875 AND end_us IS NULL"), 1);
+	record.end_us = NOW + 101 * DAY;
+	record.end_boot_us = 1000 * S + 101 * DAY;
+	record.replaced_by = check_integer(path, "SELECT number FROM job WHERE id = '4711'");
+	assert_int_equal(sink->store_detected(sink->ctx, &record, 1, NULL), 0);
+	/* One that has ended stays as it is. */
+	record.end_us++;
+	record.replaced_by = 0;
+	assert_int_equal(sink->store_detected(sink->ctx, &record, 1, NULL), 0);
+	find("seen-node1-20260101T0000", &found);
+	assert_int_equal(found.ending, JOB_REPLACED);
+	assert_string_equal(found.ended_by, "4711");
+	assert_true(found.end_us == NOW + 101 * DAY);
+	assert_true(found.confidence == 0.875);
+	job_done(&found);
+	writer = check_open_saved(path);
+	assert_int_equal(jobs_remove(writer, number, NULL), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM job_detected"), 0);
+	saved_writer_close(writer);
+	writer_close(collector);
+	check_integrity(path);
+}
