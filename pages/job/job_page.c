@@ -617,7 +617,7 @@ static void add_cards(const struct job_report *report, struct page *page)
 
 	if (report->rhythm_few_count) {
 		page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML });
-		job_add_rhythm(report, PAGE_HTML, page);
+		job_add_rhythm(report, true, PAGE_HTML, page);
 		page_close(page);
 	}
 	if (report->rail_count)
@@ -638,7 +638,7 @@ static void add_tables(const struct job_report *report, bool all, struct page *p
 {
 	unsigned text = report->total.known ? PAGE_TEXT : 0, figures = all ? text : 0;
 
-	job_add_rhythm(report, PAGE_TEXT | PAGE_JSON, page);
+	job_add_rhythm(report, all, PAGE_TEXT | PAGE_JSON, page);
 	job_add_rails(report, all, text | PAGE_JSON, page);
 	if (figures)
 		job_add_rates(report, figures, page);

@@ -14,7 +14,10 @@
 #include "pages/job/job_work.h"
 
 /* Steps of tables in text and HTML, and of data and plots. */
-enum { STEPS_FEW = 12, STEPS_MANY = 120 };
+enum { STEPS_FEW = 4, STEPS_MANY = 120 };
+
+/* Periods that differ by a larger share have changed. */
+#define CHANGED 0.05
 
 /* A stall or slowdown that begins again within this time is the same. */
 #define SAME_US (60 * US_PER_S)
@@ -298,9 +301,22 @@ static void add_plot(const struct job_report *report, unsigned in, struct page *
 		.until_us = steps[count - 1].until_us, .metric = &period } });
 }
 
-void job_add_rhythm(const struct job_report *report, unsigned in, struct page *page)
+/* Does the table have more than the line with the newest rhythm? */
+static bool has_changed(const struct job_report *report)
 {
-	unsigned shown = in & (unsigned)~PAGE_JSON, data = in & PAGE_JSON;
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < report->rhythm_few_count; i++) {
+		least = fmin(least, report->rhythm_few[i].rhythm.period_s);
+		most = fmax(most, report->rhythm_few[i].rhythm.period_s);
+	}
+	return report->episode_count || most > least * (1 + CHANGED);
+}
+
+void job_add_rhythm(const struct job_report *report, bool all, unsigned in, struct page *page)
+{
+	unsigned data = in & PAGE_JSON;
+	unsigned shown = in & (all || has_changed(report) ? PAGE_TEXT | PAGE_HTML : PAGE_HTML);
 	size_t count;
 	const struct column *columns = make_columns(page, &count);
 
