@@ -78,7 +78,8 @@ void job_watch_destroy(struct job_watch *watch);
 /*
  * job_watch_step - evaluate one sweep
  * @at_us:     CLOCK_BOOTTIME of the sweep
- * @readings:  of members that were read, in any order; those missing were not read
+ * @readings:  of members that were read, in any order; those missing were not read. What members send to each other
+ *             is the smaller one of what all sent and all received, so both should be known
  * @down:      by member: its link is down, or it does not respond; NULL: none
  * @suspended: the batch system has suspended the job: a pause is none of its own
  * Return: the state, valid until the next call.

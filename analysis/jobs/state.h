@@ -7,6 +7,7 @@
 
 enum {
 	JOB_POINTS = 600,         /* of the ring: 10 min at 1 s, 100 min at 10 s */
+	JOB_HISTORY = 12,         /* rhythms of the last hour */
 	JOB_LONGEST = 12,         /* pauses that are kept: the longest */
 };
 
@@ -127,6 +128,9 @@ struct job_watch {
 	struct job_iterations iterations;
 	struct job_speed speed;
 
+	struct rhythm history[JOB_HISTORY]; /* a ring of the last hour: the oldest at @history_next if it is full */
+	unsigned history_count, history_next;
+	int64_t history_us;       /* of the newest */
 	double *scratch;          /* a number for each member */
 	struct rhythm_point series[JOB_POINTS]; /* scratch: the ring in order */
 	struct job_state state;

@@ -16,6 +16,7 @@ static const double quiet_bytes_per_s = 50e3, loud_bytes_per_s = 1e6, loud_share
 static const double above_share = 0.1;    /* of the members may be above the first while the job is quiet */
 static const double begin_share = 0.02;   /* of the usual rate: only the beginning of a collective */
 static const float begin_bytes = 20e3F;   /* of a member that has entered it */
+static const int64_t history_step_us = INT64_C(300000000);
 static const double read_share = 0.9;     /* of the members that are not down must be read for a point */
 
 struct job_watch *job_watch_create(const struct job_member *members, size_t count, int64_t interval_us)
@@ -238,15 +239,30 @@ static void absent_step(struct job_watch *watch, const struct sums *sums)
 	}
 }
 
+/* The rhythm of an hour ago, or of the beginning of the training. */
+static void history_step(struct job_watch *watch, int64_t now_us)
+{
+	if (watch->state.phase == JOB_PHASE_LEARNING || watch->state.now.kind == RHYTHM_UNKNOWN)
+		return;
+	if (!watch->history_count || now_us - watch->history_us >= history_step_us) {
+		watch->history[watch->history_next] = watch->state.now;
+		watch->history_next = (watch->history_next + 1) % JOB_HISTORY;
+		if (watch->history_count < JOB_HISTORY)
+			watch->history_count++;
+		watch->history_us = now_us;
+	}
+	watch->state.before = watch->history[watch->history_count < JOB_HISTORY ? 0 : watch->history_next];
+}
+
 static void rhythm_learn(struct job_watch *watch)
 {
 	size_t count = points_in_order(watch, JOB_POINTS);
 
 	rhythm_of(watch->series, count, &watch->state.now);
-	if (watch->state.before.kind == RHYTHM_UNKNOWN)
-		watch->state.before = watch->state.now;
-	if (watch->state.phase != JOB_PHASE_SLOWER)
-		iterations_learn(watch, count);
+	if (watch->state.phase == JOB_PHASE_SLOWER)
+		return;
+	history_step(watch, watch->series[count - 1].at_us);
+	iterations_learn(watch, count);
 }
 
 const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, const struct job_reading *readings,

