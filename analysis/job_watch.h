@@ -41,7 +41,7 @@ enum job_phase {
 /* Why a host is suspected, strongest first. */
 enum job_evidence {
 	JOB_EVIDENCE_UNREADABLE,   /* its ports are down, or do not respond */
-	JOB_EVIDENCE_STOPPED_FIRST, /* it stopped before the others, or sent less than its share in the last operation */
+	JOB_EVIDENCE_STOPPED_FIRST, /* it stopped before the others, or sent less than its share at last */
 	JOB_EVIDENCE_NOT_RECEIVING, /* the switch ports to it wait, or in a slowdown a host that may send to it */
 	JOB_EVIDENCE_LATE,         /* it begins to send after the others */
 	JOB_EVIDENCE_LOWER,        /* it sends less than its peers, compared with before */
