@@ -670,7 +670,7 @@ TEST(detail_counters_are_shown_as_last_read)
 					continue;
 				text_append(&line, "ibwire_port_detail_total{");
 				metrics_port_labels(page->topology, at, &line);
-				text_appendf(&line, ",counter=\"%s\"} %u\n",
+				text_appendf(&line, ",counter=\"%s\"} %" PRIu64 "\n",
 					     detail_info((enum detail_attribute)a, n)->key, last->value[n]);
 				if (!strstr(text, text_chars(&line)))
 					fail_msg("missing: %s", text_chars(&line));

@@ -62,10 +62,10 @@ size_t lab_same_detail(struct lab *lab, const struct fabric *fabric, uint32_t po
 		if (!(reading->present & 1u << i))
 			continue;
 		if (reading->value[i] != (value[i] < max ? value[i] : max))
-			fail_msg("%s of node %zu port %u is %u, not %llu",
+			fail_msg("%s of node %zu port %u is %llu, not %llu",
 				 detail_info((enum detail_attribute)reading->attribute, i)->key,
-				 lab_node_of(fabric, port), fabric->ports[port].num, reading->value[i],
-				 (unsigned long long)value[i]);
+				 lab_node_of(fabric, port), fabric->ports[port].num,
+				 (unsigned long long)reading->value[i], (unsigned long long)value[i]);
 		compared++;
 	}
 	return compared;
