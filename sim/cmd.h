@@ -35,7 +35,7 @@ int cmd_story(int argc, char **argv, struct error *err);
 void cmd_break_help(void);
 void cmd_story_help(void);
 
-/* cmd_add_own_directory - put the directory of ibwire-sim first in PATH: an ibwire that is not installed is found there */
+/* cmd_add_own_directory - put the directory of ibwire-sim first in PATH: for an ibwire that is not installed */
 void cmd_add_own_directory(void);
 
 /*

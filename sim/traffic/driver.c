@@ -535,7 +535,8 @@ static int prepare(struct driver *driver, struct error *err)
 	for (size_t i = 0; driver->widths && i < options->fabric->port_count; i++)
 		driver->widths[i] = options->fabric->ports[i].width;
 	if (code == 0)
-		code = driver->widths && driver->waits && driver->waited ? parse_jobs(driver, &driver->list, err) : err_nomem(err);
+		code = driver->widths && driver->waits && driver->waited ? parse_jobs(driver, &driver->list, err)
+									 : err_nomem(err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
 	if (code == 0)
