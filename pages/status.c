@@ -466,8 +466,8 @@ static void fill_xmit_wait(struct result *result, const struct fabric_summary *s
 			     documented ? ", an estimated one" : "an estimated share of the time", assumed,
 			     text_plural(assumed));
 	if (unknown)
-		text_appendf(&text, "%sin ticks of unknown length at %" PRIu32 " device%s", text.len ? ", " : "", unknown,
-			     text_plural(unknown));
+		text_appendf(&text, "%sin ticks of unknown length at %" PRIu32 " device%s", text.len ? ", " : "",
+			     unknown, text_plural(unknown));
 	if (contradicted)
 		text_appendf(&text, "%sin ticks at %" PRIu32 " HCA%s, whose counters contradict the assumed length",
 			     text.len ? ", " : "", contradicted, text_plural(contradicted));

@@ -97,7 +97,7 @@ int reader_cable_readings(struct reader *reader, const struct cable_query *query
 			  struct error *err);
 
 /*
- * reader_node_temperature - call @found for the temperature of a device in its newest import up to a time, if any has it
+ * reader_node_temperature - call @found for the temperature of a device in its newest import until a time, if any
  * @until_us:  wall clock; 0: no limit
  * Return: 0 or ERR_IO.
  */

@@ -406,8 +406,8 @@ TEST_IN_FOLDER(jobs_are_removed)
 		     " column1 || '-begin', '', 1, 1, 1, 1, 'boot', 0, 0, 0, 0, 0, 0, 0, 0 FROM (VALUES (3), (40))");
 	/* More rows of the removed job than one transaction removes, and one of each other job. */
 	check_change(path, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
-		     " INSERT INTO job_rhythm (job, wall_us, kind, periods, phase) SELECT number, i, 0, 0, 0 FROM job, n"
-		     " WHERE number = 40 OR i = 1");
+		     " INSERT INTO job_rhythm (job, wall_us, kind, periods, phase) SELECT number, i, 0, 0, 0 FROM job,"
+		     " n WHERE number = 40 OR i = 1");
 	live(model, &retention, 40);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM job"), 3);
 	assert_int_equal(check_integer(path, "SELECT count(*) = 3 AND min(job) = 3 AND max(job) = 50 FROM job_rhythm"

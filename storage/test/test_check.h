@@ -58,8 +58,8 @@ int64_t check_integer(const char *path, const char *sql);
 /* Removes the tables that version 7 added: a current database becomes one of version 6. */
 #define DROP_TABLES_OF_VERSION_7 \
 	"DROP TABLE firmware; DROP TABLE snapshot_firmware; DROP TABLE wait_contradicted; DROP TABLE cable_reading;" \
-	" DROP TABLE node_reading; DROP TABLE cable; DROP TABLE import; DROP TABLE pkey_version; DROP TABLE job_rhythm;" \
-	" DROP TABLE job_detected;"
+	" DROP TABLE node_reading; DROP TABLE cable; DROP TABLE import; DROP TABLE pkey_version;" \
+	" DROP TABLE job_rhythm; DROP TABLE job_detected;"
 
 /* check_change - run statements directly in SQLite, without CHECK constraints. */
 void check_change(const char *path, const char *sql);

@@ -164,8 +164,8 @@ static void watch_sweep(struct fault_case *c, struct job_watch *watch, struct tr
 	if (getenv("IBWIRE_STALLS_PRINT") && state->phase != *previous && (stalled || slower)) {
 		struct model_job *job = &sweep->world->jobs[0];
 
-		print_message("    %s at %.1f since %.1f allowed %.1f, fault at %.1f: %s since %.1f, longest pause %.1f, "
-			      "%u suspects\n", job_phase_name(state->phase), now, (double)state->since_us / 1e6,
+		print_message("    %s at %.1f since %.1f allowed %.1f, fault at %.1f: %s since %.1f, longest pause "
+			      "%.1f, %u suspects\n", job_phase_name(state->phase), now, (double)state->since_us / 1e6,
 			      state->allowed_s, job->fault_s, SPAN_NAMES[model_span_at(job, now)->kind],
 			      model_span_at(job, now)->begin_s, job->pause_s, state->suspect_count);
 	}
@@ -263,14 +263,14 @@ static void rhythm_add(struct rhythm_tally *tally, const struct fault_case *c, d
 	else
 		tally->wrong++;
 	if (!within(found, period, 0.02) && getenv("IBWIRE_STALLS_PRINT"))
-		print_message("    rhythm of %s: %.3f instead of %.3f, spread %.3f\n", KIND_NAMES[c->job.kind], found, period,
-			      c->truth.spread_s);
+		print_message("    rhythm of %s: %.3f instead of %.3f, spread %.3f\n", KIND_NAMES[c->job.kind], found,
+			      period, c->truth.spread_s);
 }
 
 static void rhythm_print(const char *name, const struct rhythm_tally *tally)
 {
-	print_message("# note: %-14s %5u %6u %6u %8u %6u  ", name, tally->count, tally->right, tally->part, tally->multiple,
-		      tally->wrong);
+	print_message("# note: %-14s %5u %6u %6u %8u %6u  ", name, tally->count, tally->right, tally->part,
+		      tally->multiple, tally->wrong);
 	for (enum rhythm_kind kind = 0; kind < RHYTHM_KINDS; kind++)
 		if (tally->kinds[kind])
 			print_message(" %s %u", rhythm_kind_name(kind), tally->kinds[kind]);
@@ -317,8 +317,8 @@ static void tally_print(const char *name, struct tally *tally)
 		p90 = tally->delays[tally->found * 9 / 10];
 		worst = tally->delays[tally->found - 1];
 	}
-	print_message("# note: %-14s %5u %9u %6u %8.1f %8.1f %8.1f %6u %6u %6u %6u %5u %6u/%u %6u\n", name, tally->count,
-		      tally->known, tally->found, median, p90, worst, tally->first, tally->three, tally->later_first,
+	print_message("# note: %-14s %5u %9u %6u %8.1f %8.1f %8.1f %6u %6u %6u %6u %5u %6u/%u %6u\n", name,
+		      tally->count, tally->known, tally->found, median, p90, worst, tally->first, tally->three, tally->later_first,
 		      tally->later_three, tally->rail, tally->false_stalls, tally->false_slowdowns,
 		      tally->wrong_phase);
 }
@@ -356,8 +356,9 @@ static void measure(unsigned count, double interval_s, double found_least, doubl
 		tally_add(&tallies[c.fault.kind], &c);
 		tally_add(c.stop ? stops : slowdowns, &c);
 	}
-	print_message("# note: sweeps of %.0f s. Delay after the moment at which it could be known, seconds; culprit first "
-		      "and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s (slowdown) later\n",
+	print_message("# note: sweeps of %.0f s. Delay after the moment at which it could be known, seconds; culprit "
+		      "first and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s (slowdown) "
+		      "later\n",
 		      interval_s);
 	print_message("# note: %-14s %5s %9s %6s %8s %8s %8s %6s %6s %6s %6s %5s %8s %6s\n", "fault", "cases",
 		      "knowable", "found", "median", "90 %", "worst", "first", "three", "first", "three", "rail",

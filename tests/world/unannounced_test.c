@@ -145,8 +145,8 @@ static void measure(double interval_s, unsigned worlds, double mean_least)
 		if (getenv("IBWIRE_STALLS_PRINT"))
 			print_message("    world %u: %.3f\n", (unsigned)seed, index);
 	}
-	print_message("# note: 20 jobs on %d hosts, sweeps of %.0f s, five minutes: adjusted Rand index %.3f (mean of %u "
-		      "worlds), %.3f (least), at least 0.95 in %u\n", HOSTS, interval_s, sum / worlds, worlds, least,
+	print_message("# note: 20 jobs on %d hosts, sweeps of %.0f s, five minutes: adjusted Rand index %.3f (mean of "
+		      "%u worlds), %.3f (least), at least 0.95 in %u\n", HOSTS, interval_s, sum / worlds, worlds, least,
 		      good);
 	assert_true(sum / worlds >= mean_least);
 }
