@@ -19,15 +19,13 @@
 #include "fabric/pkeys.h"
 #include "fabric/shape.h"
 #include "facts/group_columns.h"
+#include "facts/service_levels.h"
 #include "pages/balance.h"
 #include "pages/service_levels.h"
 #include "pages/tenant.h"
 #include "storage/findings.h"
 #include "storage/history.h"
 #include "storage/reader.h"
-
-/* Data by service level is read seldom. */
-#define LEVELS_WINDOW_US (6 * 3600 * US_PER_S)
 
 struct balance_command {
 	struct options options;
@@ -258,7 +256,7 @@ static int find_window(struct balance_command *of, struct error *err)
 	report->until_us = sweep->wall_us;
 	report->window_chosen = options->since_us != 0;
 	report->since_us = options->since_us ? options->since_us :
-			   report->until_us - (of->by ? LEVELS_WINDOW_US : report->window_us);
+			   report->until_us - (of->by ? SERVICE_LEVELS_WINDOW_US : report->window_us);
 	code = reader_history_range(report->moment.reader, report->since_us, report->until_us, &range, err);
 	if (code < 0)
 		return code;

@@ -190,6 +190,14 @@ struct job_episode {
 	double slower_percent;     /* of a slowdown, when it was last seen; NAN */
 };
 
+/* Data of its ports on a service level, between readings of detail counters. */
+struct job_level {
+	unsigned sl;
+	struct measure xmit, rcv;  /* bytes; parts: ports that were read */
+	double share_percent;      /* of the bytes of all service levels */
+	uint32_t ports;            /* number of its ports with data, more than background traffic, on it */
+};
+
 struct job_report {
 	struct job job;            /* copy, owned */
 	bool running;              /* it has not ended; it may be suspended */
@@ -235,6 +243,11 @@ struct job_report {
 	struct job_rhythm_step *rhythm_few, *rhythm_steps; /* of long steps, and of short ones */
 	struct job_episode *episodes; /* by time */
 	size_t rhythm_few_count, rhythm_step_count, episode_count;
+	struct job_level *levels;  /* largest first; none: ports use only one, or it is unknown */
+	size_t level_count;
+	int64_t levels_since_us;   /* wall clock: they are of the time from here to the end */
+	double levels_percent;     /* share of this time that the readings cover */
+	uint32_t levels_read;      /* number of its ports with two readings */
 	struct job_line *verdict;  /* at least one; the first is the verdict */
 	size_t verdict_count;
 

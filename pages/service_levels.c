@@ -7,22 +7,18 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
-#include "fabric/detail.h"
 #include "fabric/fabric.h"
 #include "fabric/variant.h"
 #include "facts/group.h"
+#include "facts/service_levels.h"
 #include "pages/balance.h"
-#include "storage/reader.h"
 
-/* Service levels, and rows in text without --all. */
-enum { LEVELS = 16, ROWS_MOST = 20 };
-
-/* A word of the counters, in bytes. */
-enum { WORD_BYTES = 4 };
+/* Rows in text without --all. */
+enum { ROWS_MOST = 20 };
 
 /* Bytes per second by service level. */
 struct sl_rates {
-	double rate[LEVELS];
+	double rate[SERVICE_LEVELS];
 	uint32_t known, links; /* links that work, and those of them that were read */
 	bool at_least;
 };
@@ -35,55 +31,34 @@ struct sl_group {
 
 struct sl_listing {
 	const struct balance_report *report;
-	struct sl_rates *ports; /* by port: sent, then received */
+	struct level_data *data; /* level_data_read() */
 	struct sl_group *groups;
 	size_t count;
 	uint32_t used;          /* bit 1 << SL */
 	uint32_t read, links;   /* groups' links, in both directions */
 };
 
-static bool add_reading(void *ctx, const struct detail_row *row)
-{
-	struct sl_listing *of = ctx;
-	uint32_t port = fabric_find_port(of->report->moment.fabric, row->node_guid, row->port);
-	bool sent = row->reading.attribute == DETAIL_XMIT_DATA_SL_EXT;
-	struct sl_rates *rates;
-
-	if (port == FABRIC_NONE || row->sum.elapsed_us <= 0)
-		return true;
-	rates = &of->ports[2 * port + !sent];
-	for (unsigned sl = 0; sl < LEVELS; sl++)
-		if (row->sum.known >> sl & 1)
-			rates->rate[sl] = (double)row->sum.value[sl] * WORD_BYTES * 1e6 / (double)row->sum.elapsed_us;
-	rates->known = row->sum.known == (1u << LEVELS) - 1;
-	rates->at_least = detail_delta_lower_bounds(&row->sum) != 0;
-	return true;
-}
-
 static double total_of(const struct sl_rates *rates)
 {
 	double sum = 0;
 
-	for (unsigned sl = 0; sl < LEVELS; sl++)
+	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
 		sum += rates->rate[sl];
 	return sum;
 }
 
-/* What a port of the group sends or receives, from its own counters or from the other end of the link. */
+/* What a port of the group sends or receives. */
 static void add_link(struct sl_listing *of, uint32_t port, struct sl_group *group)
 {
 	const struct fabric *fabric = of->report->moment.fabric;
-	bool sent = group->direction == BALANCE_XMIT;
-	const struct sl_rates *own = &of->ports[2 * port + !sent];
-	const struct sl_rates *peer = &of->ports[2 * fabric->ports[port].peer + sent];
-	const struct sl_rates *rates = own->known ? own : peer;
+	const struct level_data *data = level_data_of(fabric, of->data, port, group->direction == BALANCE_XMIT);
 
 	group->sum.links++;
-	group->sum.known += rates->known;
-	group->sum.at_least |= rates->known && rates->at_least;
-	for (unsigned sl = 0; rates->known && sl < LEVELS; sl++) {
-		group->sum.rate[sl] += rates->rate[sl];
-		of->used |= rates->rate[sl] > 0 ? 1u << sl : 0;
+	group->sum.known += data->known;
+	group->sum.at_least |= data->known && data->at_least;
+	for (unsigned sl = 0; data->known && sl < SERVICE_LEVELS; sl++) {
+		group->sum.rate[sl] += data->bytes[sl] * 1e6 / (double)data->elapsed_us;
+		of->used |= data->bytes[sl] > 0 ? 1u << sl : 0;
 	}
 }
 
@@ -92,7 +67,7 @@ static double rank_of(const struct sl_group *group)
 {
 	double most = 0, all = total_of(&group->sum);
 
-	for (unsigned sl = 0; sl < LEVELS; sl++)
+	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
 		most = group->sum.rate[sl] > most ? group->sum.rate[sl] : most;
 	return all - most;
 }
@@ -141,7 +116,7 @@ static void list_groups(struct sl_listing *of)
 
 /* --- the page --- */
 
-enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, KNOWN, LOAD, SL_0, COLUMNS = SL_0 + LEVELS };
+enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, KNOWN, LOAD, SL_0, COLUMNS = SL_0 + SERVICE_LEVELS };
 
 static const struct column first_columns[SL_0] = {
 	[GROUP] = { .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
@@ -175,7 +150,7 @@ static void put_group(struct result *result, const struct sl_listing *of, const 
 	if (group->sum.known)
 		result_measure(result, LOAD, measure_of(all, group->sum.known == group->sum.links &&
 							     !group->sum.at_least));
-	for (unsigned sl = 0; group->sum.known && all > 0 && sl < LEVELS; sl++)
+	for (unsigned sl = 0; group->sum.known && all > 0 && sl < SERVICE_LEVELS; sl++)
 		result_real(result, SL_0 + sl, 100 * group->sum.rate[sl] / all);
 	result_end_row(result);
 }
@@ -203,7 +178,7 @@ static struct column *columns_of(const struct sl_listing *of, struct page *page)
 
 	for (unsigned i = 0; columns && i < SL_0; i++)
 		columns[i] = first_columns[i];
-	for (unsigned sl = 0; columns && sl < LEVELS; sl++)
+	for (unsigned sl = 0; columns && sl < SERVICE_LEVELS; sl++)
 		columns[SL_0 + sl] = (struct column){
 			.key = page_print(page, "sl%u_percent", sl), .title = page_print(page, "SL%u%%", sl),
 			.kind = COLUMN_PERCENT, .flags = of->used >> sl & 1 ? 0 : COLUMN_NO_TABLE,
@@ -227,10 +202,6 @@ static void add_notes(const struct sl_listing *of, struct page *page)
 
 int service_levels_page(const struct balance_report *report, struct page **ret, struct error *err)
 {
-	const struct detail_query query = {
-		.at_us = report->until_us, .window_us = report->until_us - report->since_us, .port = -1,
-		.attributes = 1u << DETAIL_XMIT_DATA_SL_EXT | 1u << DETAIL_RCV_DATA_SL_EXT,
-	};
 	struct page *page = page_create("Load by service level");
 	struct sl_listing *of = page_alloc(page, 1, sizeof(*of));
 	struct column *columns = NULL;
@@ -238,10 +209,11 @@ int service_levels_page(const struct balance_report *report, struct page **ret, 
 
 	if (code == 0) {
 		of->report = report;
-		of->ports = page_alloc(page, 2 * report->moment.fabric->port_count + 1, sizeof(*of->ports));
+		of->data = page_alloc(page, 2 * report->moment.fabric->port_count + 1, sizeof(*of->data));
 		of->groups = page_alloc(page, 2 * report->shape->group_count + 1, sizeof(*of->groups));
-		code = of->ports && of->groups ? reader_details(report->moment.reader, &query, add_reading, of, err) :
-						 err_nomem(err);
+		code = of->data && of->groups ? level_data_read(report->moment.reader, report->moment.fabric,
+								report->since_us, report->until_us, false, of->data,
+								err) : err_nomem(err);
 	}
 	if (code >= 0) {
 		list_groups(of);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * service_levels.h - how the load of each group of equivalent links is divided among service levels
- *
- * From PortXmitDataSLExt and PortRcvDataSLExt of NVIDIA's devices, which are read seldom: each port has a window of its
- * own, between two of its readings.
+ * See facts/service_levels.h.
  */
 #ifndef IBWIRE_PAGES_SERVICE_LEVELS_H
 #define IBWIRE_PAGES_SERVICE_LEVELS_H

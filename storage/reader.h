@@ -217,6 +217,7 @@ struct detail_query {
 	uint64_t node_guid; /* 0: every node */
 	int port;           /* of that node; -1: every port of it */
 	uint32_t attributes; /* bits 1 << enum detail_attribute; 0: all */
+	bool inside;        /* leave out deltas that began before at - window, by the wall clock */
 };
 
 /* One attribute of slow counters of one port. */

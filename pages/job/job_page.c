@@ -622,6 +622,11 @@ static void add_cards(const struct job_report *report, struct page *page)
 	}
 	if (report->rail_count)
 		add_rails_card(report, page);
+	if (report->level_count) {
+		page_add(page, &(struct page_section){ .kind = PAGE_CARD, .in = PAGE_HTML });
+		job_add_levels(report, PAGE_HTML, page);
+		page_close(page);
+	}
 	if (uplinks_first)
 		add_uplinks_card(report, page);
 	if (report->host_count)
@@ -644,6 +649,7 @@ static void add_tables(const struct job_report *report, bool all, struct page *p
 		job_add_rates(report, figures, page);
 	job_add_hosts(report, all, text | PAGE_JSON, page);
 	job_add_ports(report, PAGE_JSON | PAGE_CSV, page);
+	job_add_levels(report, text | PAGE_JSON, page);
 	job_add_groups(report, all, text | PAGE_JSON, page);
 	if (figures)
 		job_add_uplink_maps(report, figures, page);

@@ -34,6 +34,7 @@ void job_add_ports(const struct job_report *report, unsigned in, struct page *pa
 void job_add_groups(const struct job_report *report, bool all, unsigned in, struct page *page);
 void job_add_uplinks(const struct job_report *report, bool all, unsigned in, struct page *page);
 void job_add_findings(const struct job_report *report, bool all, unsigned in, struct page *page);
+void job_add_levels(const struct job_report *report, unsigned in, struct page *page);
 void job_add_rhythm(const struct job_report *report, bool all, unsigned in, struct page *page);
 void job_add_events(const struct job_report *report, bool all, unsigned in, struct page *page);
 

@@ -213,6 +213,8 @@ static int evaluate(struct job_work *work, struct error *err)
 		code = job_judge_uplinks(work, err);
 	if (code == 0)
 		code = job_read_findings(work, err);
+	if (code == 0)
+		code = job_read_levels(work, err);
 	job_sort_uplinks(work->report);
 	return code;
 }

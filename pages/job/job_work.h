@@ -104,6 +104,7 @@ int job_find_uplinks(struct job_work *work, struct error *err);  /* job_uplinks.
 int job_read_rates(struct job_work *work, struct error *err);    /* job_rates.c: peaks, series, parts */
 int job_judge_uplinks(struct job_work *work, struct error *err); /* job_uplinks.c: shares, causes, map */
 int job_read_findings(struct job_work *work, struct error *err); /* job_findings.c */
+int job_read_levels(struct job_work *work, struct error *err);   /* job_levels.c: data by service level */
 int job_read_rhythm(struct job_work *work, struct error *err);   /* job_rhythm.c */
 int job_judge(struct job_report *report, struct error *err);     /* job_verdict.c */
 

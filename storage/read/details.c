@@ -114,6 +114,7 @@ struct gathering {
 	struct reader *reader;
 	const struct detail_query *query;
 	int64_t until, after, from; /* sweeps: of the requested time; before the window; before the scan */
+	int64_t began_us;           /* wall clock: deltas before it are left out; 0: none */
 	struct found *found;
 	size_t count, capacity;
 	uint32_t *index; /* by port id and attribute: index into found + 1; 0: none */
@@ -181,7 +182,8 @@ static int gather(struct gathering *gathering, const char *from, int64_t after, 
 			found->row.wall_us = stored.wall_us;
 			found->row.reading = stored.reading;
 		}
-		if (stored.sweep > gathering->after && stored.has_delta)
+		if (stored.sweep > gathering->after && stored.has_delta &&
+		    stored.wall_us - stored.delta.elapsed_us >= gathering->began_us)
 			detail_delta_add(&found->row.sum, &stored.delta);
 	}
 	detail_scan_end(&scan);
@@ -207,6 +209,8 @@ static int find_range(struct gathering *gathering, struct error *err)
 	gathering->port_count = (size_t)ports + 1;
 	gathering->until = sweep.info.id;
 	gathering->from = gathering->after;
+	if (query->inside)
+		gathering->began_us = (query->at_us ? query->at_us : sweep.info.wall_us) - query->window_us;
 	/* Older readings are found by detail_last, unless the port was read again since. */
 	if (gathering->until < newest && gathering->from > gathering->until - back)
 		gathering->from = gathering->until - back;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * `ibwire balance` on a known history: 24 minutes of traffic on a fat-tree; the table of a leaf is
- * skewed after 15, and traffic pauses from 18 to 20.
+ * skewed after 15, and traffic pauses from 18 to 20. Also reports of jobs of this time by service level.
  */
 #define UNIT_TEST_SETUP make_history
 #define UNIT_TEST_TEARDOWN remove_history
@@ -55,19 +55,42 @@ static void fill_reading(uint32_t port, int64_t at_us, bool pause)
 	now[port].value[COUNTER_RCV_DATA] += (uint64_t)(load->rcv_bytes / seconds * 10 / 4);
 }
 
-/* What each port sends: three quarters on SL 0, one on SL 5. Return: the number of readings. */
+/* Words that the ports of JOB_HOSTS hosts sent and received, when its first and its last reading were made. */
+enum { JOB_HOSTS = 4, JOB_FROM = 2, JOB_UNTIL = 14 };
+static uint64_t job_words[2][2];
+
+static void count_words(uint64_t words[2])
+{
+	for (size_t h = 0; h < JOB_HOSTS; h++)
+		for (uint32_t i = 0; i < bed.fabric->port_count; i++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "node%04zu", h + 1);
+			if (strncmp(bed.fabric->nodes[bed.fabric->ports[i].node].name, name, strlen(name)) ||
+			    !port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
+				continue;
+			words[0] += now[i].value[COUNTER_XMIT_DATA];
+			words[1] += now[i].value[COUNTER_RCV_DATA];
+		}
+}
+
+/* What each port sends: three quarters on SL 0, one on SL 5, none after the pause. Return: the number of readings. */
 static size_t sample_levels(int number, int64_t at_us)
 {
 	size_t count = 0;
 
+	if (number == JOB_FROM * SWEEPS_A_MINUTE || number == (JOB_UNTIL - 1) * SWEEPS_A_MINUTE)
+		count_words(job_words[number > JOB_FROM * SWEEPS_A_MINUTE]);
 	for (uint32_t i = 0; i < bed.fabric->port_count && number % SWEEPS_A_MINUTE == 0; i++) {
+		uint64_t quarter = now[i].value[COUNTER_XMIT_DATA] / 4;
+		uint64_t other = number < RESUMED_AT * SWEEPS_A_MINUTE ? quarter : levels[i].value[5];
+
 		if (!port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
 			continue;
 		levels_last[i] = levels[i];
 		levels[i] = (struct detail_reading){
 			.attribute = DETAIL_XMIT_DATA_SL_EXT, .present = 0xffff, .at_us = at_us,
-			.value = { [0] = 3 * (now[i].value[COUNTER_XMIT_DATA] / 4),
-				   [5] = now[i].value[COUNTER_XMIT_DATA] / 4 },
+			.value = { [0] = 4 * quarter - other, [5] = other },
 		};
 		if (number)
 			detail_delta_between(&levels_last[i], &levels[i], &level_deltas[i]);
@@ -393,6 +416,85 @@ TEST(load_is_divided_by_service_level)
 	assert_non_null(strstr(output, "SL0%  SL5%\n"));
 	assert_null(strstr(output, "SL1%"));
 	free(output);
+}
+
+/* Begin a job and end it, both at seconds of the history. */
+static void import_job(const char *id, int from_s, int until_s)
+{
+	char file[128], line[160], *output;
+	FILE *rows;
+
+	snprintf(file, sizeof(file), "%s-jobs", path);
+	rows = fopen(file, "w");
+	assert_non_null(rows);
+	fprintf(rows, "JobID|Cluster|State|Start|End|NodeList\n%s|a|COMPLETED|%lld|%lld|node[0001-%04d]\n", id,
+		BEGAN_US / 1000000 + from_s, BEGAN_US / 1000000 + until_s, JOB_HOSTS);
+	fclose(rows);
+	snprintf(line, sizeof(line), "job|import|%s", file);
+	assert_int_equal(run(line, &output, NULL), 0);
+	free(output);
+	remove(file);
+}
+
+/*
+ * By readings within the job: the one before it is not counted, nor is what was sent after the last one. Hosts send on
+ * both service levels, and the other ends of their links have counted what they receive.
+ */
+TEST(data_of_a_job_is_divided_by_service_level)
+{
+	json_t *report, *rows, *row;
+	char *output;
+	size_t i;
+
+	import_job("10", 60 * JOB_FROM, 60 * JOB_UNTIL);
+	report = run_json("job|report|10");
+	rows = json_object_get(report, "service_levels");
+	assert_int_equal(json_array_size(rows), 2);
+	json_array_foreach(rows, i, row) {
+		double part = i ? 0.25 : 0.75;
+
+		assert_int_equal(integer_of(row, "sl"), i ? 5 : 0);
+		assert_true(fabs(json_number_value(json_object_get(row, "share_percent")) - 100 * part) < 0.01);
+		for (int d = 0; d < 2; d++) {
+			double bytes = 4 * part * (double)(job_words[1][d] - job_words[0][d]);
+			double is = json_number_value(json_object_get(row, d ? "rcv_bytes" : "xmit_bytes"));
+
+			if (!(bytes > 1e9) || fabs(is / bytes - 1) > 1e-6)
+				fail_msg("%g bytes, not %g", is, bytes);
+		}
+		assert_int_equal(integer_of(row, "ports"), integer_of(row, "ports_read"));
+		assert_true(fabs(json_number_value(json_object_get(row, "covered_percent")) - 100 * 660.0 / 720) < 0.1);
+	}
+	assert_int_equal(integer_of(json_array_get(rows, 0), "ports"),
+			 json_array_size(json_object_get(report, "ports")));
+	json_decref(report);
+	assert_int_equal(run("job|report|10", &output, NULL), 0);
+	assert_non_null(strstr(output, "DATA BY SERVICE LEVEL (4 of 4 ports; readings cover 92 % of the job)\nSL "));
+	free(output);
+	assert_int_equal(run("job|report|10|--html|-", &output, NULL), 0);
+	assert_non_null(strstr(output, "Data by service level"));
+	free(output);
+}
+
+/* Less than two readings, and one service level only. */
+TEST(without_several_service_levels_a_job_has_none)
+{
+	static const int times[][2] = { { 120, 180 }, { 60 * RESUMED_AT + 20, 60 * MINUTES } };
+	char id[8], line[32], *output;
+	json_t *report;
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(id, sizeof(id), "%zu", 20 + i);
+		import_job(id, times[i][0], times[i][1]);
+		snprintf(line, sizeof(line), "job|report|%s", id);
+		report = run_json(line);
+		assert_true(json_object_get(json_object_get(report, "job"), "xmit_bytes") != NULL);
+		assert_int_equal(json_array_size(json_object_get(report, "service_levels")), 0);
+		json_decref(report);
+		assert_int_equal(run(line, &output, NULL), 0);
+		assert_null(strstr(output, "service level"));
+		free(output);
+	}
 }
 
 TEST(usage_errors_are_one_line)
