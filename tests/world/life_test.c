@@ -193,9 +193,10 @@ static void evaluate(struct life *life, struct watched *w, const struct job_stat
 	span = model_span_at(job, model_job_time(job, at_s));
 	print_message("    job %u (kind %d, %u hosts, period %.2f, checkpoints %.0f every %.0f by %u, evaluation %.0f "
 		      "every %.0f) %s at %.0f since %.0f, allowed %.1f, slower %.3f: %s since %.0f; iterations "
-		      "%.3f times as long; begin %.0f stop %.0f end %.0f\n", w->number, job->is.kind, job->is.host_count,
-		      mean_step(w, 0, at_s), job->is.checkpoint_s, job->is.checkpoint_every_s, job->is.checkpoint_hosts,
-		      job->is.eval_s, job->is.eval_every_s, job_phase_name(state->phase), at_s, since_s,
+		      "%.3f times as long; begin %.0f stop %.0f end %.0f\n", w->number, job->is.kind,
+		      job->is.host_count, mean_step(w, 0, at_s), job->is.checkpoint_s, job->is.checkpoint_every_s,
+		      job->is.checkpoint_hosts, job->is.eval_s, job->is.eval_every_s,
+		      job_phase_name(state->phase), at_s, since_s,
 		      state->allowed_s, state->slower, SPAN_NAMES[span->kind], model_world_time(job, span->begin_s),
 		      ratio, (double)job->is.begin_us / 1e6, (double)job->is.stop_us / 1e6,
 		      (double)job->is.end_us / 1e6);

@@ -318,8 +318,8 @@ static void tally_print(const char *name, struct tally *tally)
 		worst = tally->delays[tally->found - 1];
 	}
 	print_message("# note: %-14s %5u %9u %6u %8.1f %8.1f %8.1f %6u %6u %6u %6u %5u %6u/%u %6u\n", name,
-		      tally->count, tally->known, tally->found, median, p90, worst, tally->first, tally->three, tally->later_first,
-		      tally->later_three, tally->rail, tally->false_stalls, tally->false_slowdowns,
+		      tally->count, tally->known, tally->found, median, p90, worst, tally->first, tally->three,
+		      tally->later_first, tally->later_three, tally->rail, tally->false_stalls, tally->false_slowdowns,
 		      tally->wrong_phase);
 }
 
@@ -357,8 +357,8 @@ static void measure(unsigned count, double interval_s, double found_least, doubl
 		tally_add(c.stop ? stops : slowdowns, &c);
 	}
 	print_message("# note: sweeps of %.0f s. Delay after the moment at which it could be known, seconds; culprit "
-		      "first and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s (slowdown) "
-		      "later\n",
+		      "first and among\n# note: the first three suspects when found, and 10 s (stop) or 60 s "
+		      "(slowdown) later\n",
 		      interval_s);
 	print_message("# note: %-14s %5s %9s %6s %8s %8s %8s %6s %6s %6s %6s %5s %8s %6s\n", "fault", "cases",
 		      "knowable", "found", "median", "90 %", "worst", "first", "three", "first", "three", "rail",

@@ -56,7 +56,7 @@ struct training_job {
 	double noise, common_noise;   /* standard deviation of that time as a share of it: of one host, of all */
 	double step_bytes;            /* sent by each member in the collectives of an iteration */
 	unsigned buckets;             /* collectives in an iteration */
-	bool overlapped;              /* they run during the computation; else at its end, or all-to-all in each layer */
+	bool overlapped;              /* they run during the computation; else at its end, or all-to-all per layer */
 	unsigned stages, micro_batches; /* TRAINING_PIPELINE: host i is stage i % stages of replica i / stages */
 	double micro_bytes;           /* sent by each member to the next stage, and back, per micro-batch */
 	double start_s;               /* until it loads data */

@@ -432,7 +432,7 @@ static int put_hosts(const struct line *line, struct virtual_event event, struct
 	return code;
 }
 
-/* freeze JOB: its processes stop; straggle JOB part=0.3: its computation, or load without phases, is that much slower. */
+/* freeze JOB: its processes stop; straggle JOB part=0.3: its computation, or load without phases, is slower. */
 static int put_pace(const struct line *line, struct virtual_event event, struct error *err)
 {
 	struct virtual_event end = event;
