@@ -156,12 +156,18 @@ static const char *format_scaled(double value, const char *gap, const char *unit
 	return ret;
 }
 
+/* Bytes in a unit of data, which is displayed as such; 0: another unit. */
+static unsigned unit_bytes(const struct metric *metric)
+{
+	return !strcmp(metric->unit, "bytes") ? 1 : !strcmp(metric->unit, "words") ? COUNTER_WORD_BYTES : 0;
+}
+
 double metric_shown_factor(const struct metric *metric)
 {
 	if (metric->kind != METRIC_COUNT)
 		return 1;
-	if (!strcmp(metric->unit, "bytes"))
-		return 8;
+	if (unit_bytes(metric))
+		return 8 * unit_bytes(metric);
 	/* Errors are displayed per hour, as thresholds are. */
 	return metric->counters & COUNTER_TRAFFIC_SET ? 1 : 3600;
 }
@@ -176,8 +182,8 @@ const char *metric_format_value(const struct metric *metric, double value, char 
 		snprintf(ret, size, "< 0.001 %%"); /* instead of 4.2e-05 */
 	else if (metric->kind != METRIC_COUNT)
 		snprintf(ret, size, value > 0 && value < 0.1 ? "%.2g %%" : "%.1f %%", value);
-	else if (!strcmp(metric->unit, "bytes"))
-		rate_format_bits(value, ret, size);
+	else if (unit_bytes(metric))
+		rate_format_bits(value * unit_bytes(metric), ret, size);
 	else if (metric->counters & COUNTER_TRAFFIC_SET)
 		format_scaled(value, "", "/s", ret, size);
 	else
@@ -187,8 +193,8 @@ const char *metric_format_value(const struct metric *metric, double value, char 
 
 const char *metric_format_total(const struct metric *metric, uint64_t total, char *ret, size_t size)
 {
-	if (!strcmp(metric->unit, "bytes"))
-		format_scaled((double)total, " ", "B", ret, size);
+	if (unit_bytes(metric))
+		format_scaled((double)total * unit_bytes(metric), " ", "B", ret, size);
 	else if (total < 100000)
 		snprintf(ret, size, "%" PRIu64, total);
 	else

@@ -2,12 +2,10 @@
 #include "facts/service_levels.h"
 
 #include "base/err.h"
+#include "fabric/counter.h"
 #include "fabric/detail.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-
-/* A word of the counters, in bytes. */
-enum { WORD_BYTES = 4 };
 
 struct gathering {
 	const struct fabric *fabric;
@@ -26,7 +24,7 @@ static bool add_reading(void *ctx, const struct detail_row *row)
 	data = &of->data[2 * port + !sent];
 	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
 		if (row->sum.known >> sl & 1)
-			data->bytes[sl] = (double)row->sum.value[sl] * WORD_BYTES;
+			data->bytes[sl] = (double)row->sum.value[sl] * COUNTER_WORD_BYTES;
 	data->elapsed_us = row->sum.elapsed_us;
 	data->known = row->sum.known == (1u << SERVICE_LEVELS) - 1;
 	data->at_least = detail_delta_lower_bounds(&row->sum) != 0;

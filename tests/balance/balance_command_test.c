@@ -497,6 +497,32 @@ TEST(without_several_service_levels_a_job_has_none)
 	}
 }
 
+/* Ports by data on one service level, as in an example of ibwire-history(1). */
+TEST(history_lists_the_ports_with_most_data_on_a_service_level)
+{
+	char line[160], since[WHEN_SIZE], until[WHEN_SIZE], *output;
+	double before = INFINITY;
+	json_t *rows, *row;
+	size_t i;
+
+	snprintf(line, sizeof(line), "history|--top|20|--by|xmit_data_sl5_ext|--since|%s|--until|%s", when(2, since),
+		 when(PAUSED_AT, until));
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 20);
+	json_array_foreach(rows, i, row) {
+		double total = json_number_value(json_object_get(row, "total"));
+
+		assert_true(total > 1e9 && total <= before);
+		before = total;
+		assert_true(is_text(row, "unit", "words"));
+	}
+	json_decref(rows);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, " Gb/s "));
+	assert_non_null(strstr(output, " TB "));
+	free(output);
+}
+
 TEST(usage_errors_are_one_line)
 {
 	struct error err = { 0 };
