@@ -60,7 +60,8 @@ struct job_state {
 	enum job_phase phase;
 	int64_t since_us;       /* CLOCK_BOOTTIME at which the stall or slowdown began, as far as sweeps show it */
 	int64_t known_us;       /* at which it could first be said; 0: in no such phase */
-	struct rhythm now;      /* of the last minutes */
+	struct rhythm now;      /* of the last minutes, since a slowdown began or ended; its period is that before
+				   times @slower */
 	struct rhythm before;   /* of the time that @now is compared with: an hour ago, or before the slowdown */
 	double slower;          /* JOB_PHASE_SLOWER: period or 1 / rate as a share of that before: 1.2 is 20 % slower */
 	double allowed_s;       /* the longest pause that its rhythm allows; NAN: not learnt */

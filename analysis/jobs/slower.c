@@ -28,6 +28,11 @@ static const double end_windows = 0.8;     /* the ends of two iterations togethe
 /* An excess that was no slowdown may come back a little larger. */
 static const double largest_ratio = 1.25;
 enum { USUAL_FEWEST = 20, BLOCKS_FEWEST = 6, FAST_MOST = 4 };
+/* Fewer iterations are enough if they are regular, to find what is much slower. */
+enum { REGULAR_FEWEST = 8, REGULAR_KEPT = 3 };
+static const double regular = 0.06, regular_slower_least = 0.15;
+/* Of these, the newest are not learnt: a slowdown is found within as many. */
+enum { NEWEST = 6 };
 static const double usual_for_s = 6 * 3600; /* after this, a slower speed is the usual one */
 
 static int float_compare(const void *a, const void *b)
@@ -55,9 +60,22 @@ static double cut_mean(float *values, unsigned count, double *ret_deviation)
 	return sum / count;
 }
 
-/* The usual duration is the median of blocks of the last hours, or the mean of the first iterations. */
-static void usual_learn(struct job_speed *speed, double now_s)
+/* The last @count iterations differ by little, and none has a pause. */
+static bool is_regular(const struct job_speed *speed, unsigned count)
 {
+	float least = INFINITY, most = 0;
+
+	for (unsigned i = speed->recent_count - count; i < speed->recent_count; i++) {
+		least = fminf(least, speed->recent[i].seconds);
+		most = fmaxf(most, speed->recent[i].seconds);
+	}
+	return (double)(most - least) <= regular * (double)least;
+}
+
+/* The usual duration is the median of blocks of the last hours, or the mean of the first iterations. */
+static void usual_learn(struct job_watch *watch, double now_s)
+{
+	struct job_speed *speed = &watch->speed;
 	float means[JOB_BLOCKS], deviations_of[JOB_BLOCKS], values[JOB_RECENT];
 	unsigned count = 0;
 	double unused, between, all;
@@ -84,10 +102,22 @@ static void usual_learn(struct job_speed *speed, double now_s)
 			speed->lasting = fmax(0.02 * all, speed->lasting);
 		}
 		speed->passing = fmax(0, all - speed->lasting);
-	} else if (speed->recent_count >= USUAL_FEWEST) {
-		for (unsigned i = 0; i < speed->recent_count; i++)
-			values[count++] = speed->recent[i].seconds;
-		speed->usual_s = cut_mean(values, count, &speed->deviation_s);
+	} else if (speed->recent_count >= REGULAR_FEWEST) {
+		unsigned most = speed->recent_count;
+		double usual, deviation;
+		bool few = most < USUAL_FEWEST;
+
+		/* Their ends are known best if there are gaps. */
+		if (few && !(watch->iterations.by_gaps && is_regular(speed, most)))
+			return;
+		if (few)
+			most = most - NEWEST > REGULAR_FEWEST ? most - NEWEST : REGULAR_FEWEST;
+		for (; count < most; count++)
+			values[count] = speed->recent[count].seconds;
+		usual = cut_mean(values, count, &deviation);
+		speed->usual_s = usual;
+		/* That few vary by more than they show. */
+		speed->deviation_s = few ? fmax(deviation, regular / 3 * usual) : deviation;
 		speed->lasting = speed->deviation_s * speed->deviation_s;
 		speed->passing = 0;
 		speed->learnt_from = count;
@@ -101,7 +131,7 @@ static void block_end(struct job_speed *speed, double end_s)
 
 	block.mean = (float)cut_mean(speed->block, speed->block_count, &deviation);
 	block.deviation = (float)deviation;
-	speed->block_count = 0;
+	speed->block_count = speed->block_waits = 0;
 	if (speed->kept < JOB_BLOCKS) {
 		speed->blocks[speed->kept++] = block;
 	} else {
@@ -112,9 +142,9 @@ static void block_end(struct job_speed *speed, double end_s)
 
 /*
  * Mean of the last @count durations. One that is much longer than most, of three than any, has a pause in it, and
- * counts as most do.
+ * counts as most do. @slack_s: so much longer is none
  */
-static double mean_of_last(const struct job_speed *speed, unsigned count)
+static double mean_of_last(const struct job_speed *speed, unsigned count, double slack_s)
 {
 	float values[JOB_RECENT];
 	double sum = 0, usual;
@@ -124,8 +154,8 @@ static double mean_of_last(const struct job_speed *speed, unsigned count)
 	qsort(values, count, sizeof(*values), float_compare);
 	usual = (double)values[count == 3 ? 0 : (count - 1) / 2];
 	for (unsigned i = 0; i < count; i++)
-		sum += (double)values[i] > usual + cut_deviations * speed->deviation_s + 0.02 * usual ? usual :
-			(double)values[i];
+		sum += (double)values[i] > usual + slack_s + cut_deviations * speed->deviation_s + 0.02 * usual ?
+		       usual : (double)values[i];
 	return sum / count;
 }
 
@@ -161,30 +191,45 @@ static void enter(struct job_watch *watch, double excess, double now_s)
 	state->known_us = (int64_t)(1e6 * now_s);
 	state->slower = 1 + excess;
 	state->before = state->now;
-	state->before.period_s = speed->usual_s;
-	state->before.spread_s = speed->deviation_s;
+	/* What is compared without a period is no iteration. */
+	state->before.period_s = watch->iterations.by_period ? speed->usual_s : NAN;
+	state->before.spread_s = watch->iterations.by_period ? speed->deviation_s : NAN;
+	for (unsigned i = 0; i < JOB_SPANS; i++)
+		speed->pending[i] = 0;
+	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count; i++)
+		speed->pending[i] = (float)(mean_of_last(speed, spans[i], 0) / speed->usual_s - 1);
 	speed->fast = 0;
 	speed->new_since_s = now_s;
-	speed->block_count = 0;
+	speed->block_count = speed->block_waits = 0;
 }
 
 static void leave(struct job_watch *watch)
 {
 	struct job_state *state = &watch->state;
 
+	/* As before, until there are points enough. */
+	if (watch->speed.fast) {
+		watch->speed_us = watch->busy_us;
+		state->now = state->before;
+	}
 	state->phase = JOB_PHASE_RUNS;
 	state->since_us = state->known_us = 0;
 	state->slower = 1;
 	state->suspect_count = 0;
 	state->rails_fell = 0;
-	watch->speed.recent_count = watch->speed.block_count = 0;
+	speed_break(watch);
 }
 
 static void slower_step(struct job_watch *watch, double end_s)
 {
 	struct job_speed *speed = &watch->speed;
-	unsigned count = speed->recent_count < spans[4] ? speed->recent_count : spans[4];
-	double slower = watch->state.slower;
+	double slower = watch->state.slower, since_s = (double)watch->state.since_us / 1e6;
+	unsigned count = 0;
+
+	/* Those since then. */
+	while (count < speed->recent_count && count < spans[6] &&
+	       speed->recent[speed->recent_count - 1 - count].end_s > since_s + speed->usual_s / 2)
+		count++;
 
 	/* Half of the way back is back. */
 	if ((double)speed->recent[speed->recent_count - 1].seconds <= speed->usual_s * (1 + (slower - 1) / 2)) {
@@ -196,7 +241,14 @@ static void slower_step(struct job_watch *watch, double end_s)
 		speed->fast = 0;
 	}
 	if (count >= spans[0])
-		watch->state.slower = mean_of_last(speed, count) / speed->usual_s;
+		watch->state.slower = mean_of_last(speed, count, end_windows * watch_window(watch)) / speed->usual_s;
+	/* It was none: nor is twice as much the next time. */
+	if (count >= spans[4] && watch->state.slower < 1 + slower_least / 2) {
+		for (unsigned i = 0; i < JOB_SPANS; i++)
+			speed->largest[i] = fmaxf(speed->largest[i], 2 * speed->pending[i]);
+		leave(watch);
+		return;
+	}
 	if (end_s - speed->new_since_s > usual_for_s) {
 		speed_reset(watch);
 		return;
@@ -219,8 +271,7 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 		return;
 	}
 	if (watch->state.phase != JOB_PHASE_RUNS || speed->usual_s <= 0) {
-		if (speed->recent_count >= USUAL_FEWEST)
-			usual_learn(speed, end_s);
+		usual_learn(watch, end_s);
 		return;
 	}
 
@@ -232,9 +283,10 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 
 		if (!watch->iterations.by_period && spans[i] < UNITS_FEWEST)
 			continue;
-		excess[i] = mean_of_last(speed, spans[i]) / speed->usual_s - 1;
+		excess[i] = mean_of_last(speed, spans[i], 0) / speed->usual_s - 1;
 		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;
-		limit = fmax(fmax(limit, slower_least), largest_ratio * (double)speed->largest[i]);
+		limit = fmax(limit, speed->learnt_from < JOB_BLOCK ? regular_slower_least : slower_least);
+		limit = fmax(limit, largest_ratio * (double)speed->largest[i]);
 		if (excess[i] > limit) {
 			enter(watch, excess[i], end_s);
 			suspects_of_slowdown(watch);
@@ -250,18 +302,34 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 	else
 		for (unsigned i = 0; i < JOB_SPANS; i++)
 			speed->pending[i] = fmaxf(speed->pending[i], (float)excess[i]);
-	/* A block is learnt when the iterations after it are as fast. */
-	speed->block[speed->block_count++] = (float)seconds;
-	if (speed->block_count == JOB_BLOCK)
+	/* A block is not learnt while a clear slowdown may have begun in it. */
+	if (speed->block_count < JOB_BLOCK)
+		speed->block[speed->block_count++] = (float)seconds;
+	else
+		speed->block_waits++;
+	if (speed->block_count == JOB_BLOCK && (excess[0] < regular_slower_least || speed->block_waits >= NEWEST))
 		block_end(speed, end_s);
 	if (!speed->kept || !speed->block_count)
-		usual_learn(speed, end_s);
+		usual_learn(watch, end_s);
 }
 
 void speed_break(struct job_watch *watch)
 {
-	watch->speed.recent_count = watch->speed.block_count = 0;
+	watch->speed.recent_count = watch->speed.block_count = watch->speed.block_waits = 0;
 	memset(watch->speed.pending, 0, sizeof(watch->speed.pending));
+}
+
+bool speed_keep(struct job_watch *watch)
+{
+	struct job_speed *speed = &watch->speed;
+	unsigned count = speed->recent_count < REGULAR_FEWEST ? speed->recent_count : REGULAR_FEWEST;
+
+	if (!watch->iterations.by_gaps || count < REGULAR_KEPT)
+		return false;
+	memmove(speed->recent, speed->recent + speed->recent_count - count, count * sizeof(*speed->recent));
+	speed->recent_count = count;
+	speed->usual_s = 0;
+	return is_regular(speed, count);
 }
 
 void speed_reset(struct job_watch *watch)

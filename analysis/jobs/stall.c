@@ -92,8 +92,8 @@ void stall_step(struct job_watch *watch, int64_t at_us)
 	}
 	state->allowed_s = pause_allowed(watch, false);
 	if (state->phase == JOB_PHASE_STALLED || state->phase == JOB_PHASE_LEARNING) {
-		/* What came before training is no measure of its speed. */
-		if (state->phase == JOB_PHASE_LEARNING && !isnan(state->allowed_s)) {
+		/* What came before training is no measure of its speed, except for a rhythm that goes on. */
+		if (state->phase == JOB_PHASE_LEARNING && !isnan(state->allowed_s) && !speed_keep(watch)) {
 			watch->iterations.tracked = false;
 			speed_reset(watch);
 		}

@@ -52,7 +52,7 @@ struct job_speed {
 	struct job_duration recent[JOB_RECENT]; /* a ring without those of before a break: the newest at count - 1 */
 	unsigned recent_count;
 	float block[JOB_BLOCK];   /* of the current block */
-	unsigned block_count;
+	unsigned block_count, block_waits; /* iterations in it, and after it until it is learnt */
 	struct job_block { double end_s; float mean, deviation; } blocks[JOB_BLOCKS];
 	unsigned kept, oldest;
 	double usual_s, deviation_s; /* of an iteration before; 0: not learnt */
@@ -128,6 +128,7 @@ struct job_watch {
 	struct job_iterations iterations;
 	struct job_speed speed;
 
+	int64_t speed_us;         /* the last slowdown began or ended; 0: none */
 	struct rhythm history[JOB_HISTORY]; /* a ring of the last hour: the oldest at @history_next if it is full */
 	unsigned history_count, history_next;
 	int64_t history_us;       /* of the newest */
@@ -174,10 +175,12 @@ void iterations_step(struct job_watch *watch, const struct rhythm_point *point);
 /*
  * speed_step - an iteration that ended at @end_s and took @seconds; enters or leaves JOB_PHASE_SLOWER
  * speed_break - iterations are not comparable across this moment
+ * speed_keep - the training begins. Return: iterations are regular already; the last ones are kept
  * speed_reset - another kind of iteration: forget the speed
  */
 void speed_step(struct job_watch *watch, double end_s, double seconds);
 void speed_break(struct job_watch *watch);
+bool speed_keep(struct job_watch *watch);
 void speed_reset(struct job_watch *watch);
 
 /* suspects_of_slowdown - fill the suspects of a job that is slower, most suspected first, and rails_fell */

@@ -76,15 +76,22 @@ static void point_add(struct job_watch *watch, struct rhythm_point point)
 		watch->point_count++;
 }
 
-/* The last @most points, by time. */
-static size_t points_in_order(struct job_watch *watch, size_t most)
+/* Copies the points to the series, by time. Return: their number. */
+static size_t points_in_order(struct job_watch *watch)
 {
-	size_t count = watch->point_count < most ? watch->point_count : most;
-	size_t from = (watch->next + JOB_POINTS - count) % JOB_POINTS;
+	size_t count = watch->point_count, from = (watch->next + JOB_POINTS - count) % JOB_POINTS;
 	size_t first = count < JOB_POINTS - from ? count : JOB_POINTS - from;
 
 	memcpy(watch->series, watch->points + from, first * sizeof(*watch->points));
 	memcpy(watch->series + first, watch->points, (count - first) * sizeof(*watch->points));
+	return count;
+}
+
+/* Number of the points of the series that are not after @at_us. */
+static size_t points_until(const struct job_watch *watch, size_t count, int64_t at_us)
+{
+	while (count > 0 && watch->series[count - 1].at_us > at_us)
+		count--;
 	return count;
 }
 
@@ -254,15 +261,50 @@ static void history_step(struct job_watch *watch, int64_t now_us)
 	watch->state.before = watch->history[watch->history_count < JOB_HISTORY ? 0 : watch->history_next];
 }
 
+/* The rhythm since the speed changed last. Of too few points, it is not known, and remains. */
+static void rhythm_now(struct job_watch *watch, size_t count)
+{
+	size_t from = points_until(watch, count, watch->speed_us);
+	struct rhythm now;
+
+	rhythm_of(watch->series + from, count - from, &now);
+	if (!from || now.kind != RHYTHM_UNKNOWN)
+		watch->state.now = now;
+}
+
 static void rhythm_learn(struct job_watch *watch)
 {
-	size_t count = points_in_order(watch, JOB_POINTS);
+	size_t count = points_in_order(watch);
 
-	rhythm_of(watch->series, count, &watch->state.now);
+	rhythm_now(watch, count);
 	if (watch->state.phase == JOB_PHASE_SLOWER)
 		return;
 	history_step(watch, watch->series[count - 1].at_us);
 	iterations_learn(watch, count);
+}
+
+/* What both rhythms and @slower say is the same: the rhythm of now is less exact, and of a longer time. */
+static void slowdown_step(struct job_watch *watch)
+{
+	struct job_state *state = &watch->state;
+
+	if (watch->speed_us != state->since_us) {
+		size_t count = points_in_order(watch);
+		double period_s = state->before.period_s, spread_s = state->before.spread_s;
+		struct rhythm before;
+
+		watch->speed_us = state->since_us;
+		rhythm_of(watch->series, points_until(watch, count, watch->speed_us), &before);
+		if (before.kind != RHYTHM_UNKNOWN)
+			state->before = before;
+		state->before.period_s = period_s;
+		state->before.spread_s = spread_s;
+		state->now = state->before;
+		state->now.wire_share /= state->slower;
+		rhythm_now(watch, count);
+	}
+	state->now.period_s = state->before.period_s * state->slower;
+	state->now.bytes_per_s = state->before.bytes_per_s / state->slower;
 }
 
 const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, const struct job_reading *readings,
@@ -306,6 +348,8 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 			rhythm_learn(watch);
 		iterations_step(watch, &point);
 	}
+	if (watch->state.phase == JOB_PHASE_SLOWER)
+		slowdown_step(watch);
 	return &watch->state;
 }
 

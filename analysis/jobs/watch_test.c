@@ -281,6 +281,42 @@ TEST(a_slower_host_is_found_within_seconds)
 	assert_true(kept * 10 >= cases * 9 && delay[kept / 2] <= 3);
 }
 
+/* A slowdown of a quarter soon after the begin: 4 s of which 30 % are on the wire, then 5.1 s. */
+TEST(a_slowdown_of_a_new_job_is_found_if_its_rhythm_is_regular)
+{
+	double worst = 0;
+
+	for (unsigned i = 0; i < test_cases(30); i++) {
+		struct job job = random_job(5000 + i);
+		double found = NAN;
+
+		job.hosts = 16;
+		job.period = 4;
+		job.duty = 0.3;
+		job.jitter = 0.01 * uniform(&job);
+		job.slow_at = 120 + 60 * uniform(&job);
+		job.slow = 1.4;
+		job_start(&job);
+		while (job.now < job.slow_at + 120) {
+			sweep(&job);
+			if (job.state->phase == JOB_PHASE_SLOWER) {
+				found = isnan(found) ? job.now : found;
+				assert_float_equal(job.state->slower, 1.28, 0.1);
+				assert_float_equal(job.state->before.period_s, 4, 0.1);
+				assert_float_equal(job.state->now.period_s,
+						   job.state->before.period_s * job.state->slower, 1e-6);
+			} else {
+				assert_true(job.now < job.slow_at || isnan(found));
+			}
+		}
+		assert_float_equal((double)job.state->since_us / 1e6, job.slow_at, 6);
+		worst = fmax(worst, found - job.slow_at);
+		assert_true(found - job.slow_at <= 35);
+		job_watch_destroy(job.watch);
+	}
+	printf("  found within %.1f s\n", worst);
+}
+
 TEST(names)
 {
 	assert_string_equal(job_phase_name(JOB_PHASE_STALLED), "stalled");
