@@ -715,7 +715,7 @@ static void store_minute(struct writer *writer, struct model *model, int64_t num
 	struct sweep sweep = *model_step(model);
 	const struct job_minute minute = {
 		.job = number, .wall_us = NOW + at_us,
-		.rhythm = { RHYTHM_PERIODIC, period_s, 0.1, 0.31, 1e9, 2, 12 }, .phase = JOB_PHASE_RUNS,
+		.rhythm = { RHYTHM_PERIODIC, period_s, 0.1, 0.31, 1e9, 2, 12, NAN }, .phase = JOB_PHASE_RUNS,
 		.slower = NAN, .before_s = NAN,
 	};
 
@@ -803,7 +803,7 @@ TEST_IN_FOLDER(a_rhythm_with_impossible_numbers_is_stored_as_unknown)
 	struct sweep sweep;
 	struct closed closed;
 	const struct job_minute minute = {
-		.job = 1, .wall_us = NOW, .rhythm = { RHYTHM_STEADY, -1, INFINITY, 1.5, -1e9, NAN, 0 },
+		.job = 1, .wall_us = NOW, .rhythm = { RHYTHM_STEADY, -1, INFINITY, 1.5, -1e9, NAN, 0, NAN },
 		.phase = JOB_PHASE_SLOWER, .slower = 0, .since_us = -5, .before_s = INFINITY,
 	};
 	struct job_minute stored;

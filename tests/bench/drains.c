@@ -232,7 +232,7 @@ static void add_flow(struct flow_list *list, uint32_t from, uint32_t to, double 
 		if (!list->flows)
 			fail("no memory", NULL);
 	}
-	list->flows[list->count++] = (struct flow){ from, to, 0, rate };
+	list->flows[list->count++] = (struct flow){ .from = from, .to = to, .demand_bits_per_s = rate };
 }
 
 static double uniform(struct bench *bench)

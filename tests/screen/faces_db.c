@@ -343,13 +343,13 @@ static void fill_samples(struct play *play, enum stage stage, unsigned number, s
 
 /* Rhythms of the job; since_us: before the sweep. */
 static const struct job_minute minutes[STAGES] = {
-	[HEALTHY] = { .rhythm = { RHYTHM_PERIODIC, 4.21, 0.1, 0.31, 2.5e10, 2, 40 }, .phase = JOB_PHASE_RUNS,
+	[HEALTHY] = { .rhythm = { RHYTHM_PERIODIC, 4.21, 0.1, 0.31, 2.5e10, 2, 40, NAN }, .phase = JOB_PHASE_RUNS,
 		      .slower = NAN, .before_s = 4.1 },
-	[FAULT] = { .rhythm = { RHYTHM_PERIODIC, 4.21, 0.1, 0.31, 2.5e10, 2, 40 }, .phase = JOB_PHASE_STALLED,
+	[FAULT] = { .rhythm = { RHYTHM_PERIODIC, 4.21, 0.1, 0.31, 2.5e10, 2, 40, NAN }, .phase = JOB_PHASE_STALLED,
 		    .since_us = 20 * US_PER_S, .slower = NAN, .before_s = NAN },
-	[CLEARING] = { .rhythm = { RHYTHM_PERIODIC, 5.3, 0.1, 0.26, 2.0e10, 2, 40 }, .phase = JOB_PHASE_SLOWER,
+	[CLEARING] = { .rhythm = { RHYTHM_PERIODIC, 5.3, 0.1, 0.26, 2.0e10, 2, 40, NAN }, .phase = JOB_PHASE_SLOWER,
 		       .since_us = 400 * US_PER_S, .slower = 1.26, .before_s = 4.21 },
-	[RESET] = { .rhythm = { RHYTHM_UNRESOLVABLE, NAN, NAN, NAN, 2.5e10, 20, 0 }, .phase = JOB_PHASE_RUNS,
+	[RESET] = { .rhythm = { RHYTHM_UNRESOLVABLE, NAN, NAN, NAN, 2.5e10, 20, 0, NAN }, .phase = JOB_PHASE_RUNS,
 		    .slower = NAN, .before_s = NAN },
 };
 
