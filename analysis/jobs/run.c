@@ -91,7 +91,7 @@ static void compare(struct job_watch *watch)
 	size_t count = 0;
 
 	watch->run.missing_least = INFINITY;
-	if (!watch->run.begin_us || !watch->run.comparable)
+	if (!watch->run.begin_us || !watch->run.comparable || watch->run.resumed)
 		return;
 	if (watch->run.learnt < RUNS_FEWEST) {
 		compare_alike(watch);
@@ -114,21 +114,34 @@ static void compare(struct job_watch *watch)
 				   noise_times * watch->run.noise * expected / (double)watch->count;
 }
 
-static void learn(struct job_watch *watch, double sent)
+/* What is learnt of this run when the next one begins: a job that stalls now has sent only a part of it. */
+static void note(struct job_watch *watch, double sent)
+{
+	watch->run.ended_sent = sent;
+	watch->run.ended_skew_s = 0;
+	for (size_t i = 0; i < watch->count; i++) {
+		struct job_member_state *member = &watch->states[i];
+
+		member->run_ended = fmax(0, run_bytes(watch, member));
+		if (!member->down)
+			watch->run.ended_skew_s = fmax(watch->run.ended_skew_s,
+						       (double)(watch->busy_us - member->busy_us) / 1e6);
+	}
+	watch->run.ended = true;
+}
+
+static void learn(struct job_watch *watch)
 {
 	double *scratch = watch->scratch, weight = 1 / fmin(20, ++watch->run.learnt), total = 0;
 	size_t count = 0;
 
-	watch->run.usual += weight * (sent - watch->run.usual);
+	watch->run.usual += weight * (watch->run.ended_sent - watch->run.usual);
+	watch->run.skew_s = fmax(watch->run.skew_s, watch->run.ended_skew_s);
 	for (size_t i = 0; i < watch->count; i++)
-		if (!watch->states[i].down)
-			watch->run.skew_s = fmax(watch->run.skew_s,
-						 (double)(watch->busy_us - watch->states[i].busy_us) / 1e6);
-	for (size_t i = 0; i < watch->count; i++)
-		total += fmax(0, run_bytes(watch, &watch->states[i]));
+		total += watch->states[i].run_ended;
 	for (size_t i = 0; i < watch->count && total > 0; i++) {
 		struct job_member_state *member = &watch->states[i];
-		double share = fmax(0, run_bytes(watch, member)) / total;
+		double share = member->run_ended / total;
 
 		if (watch->run.learnt > 1 && member->run_share > 0)
 			scratch[count++] = fabs(share / member->run_share - 1);
@@ -150,7 +163,7 @@ void run_quiet(struct job_watch *watch, int64_t at_us, bool first)
 		if (first) {
 			watch->run.small = sent < small_share * watch->run.usual;
 			if (watch->run.comparable && !watch->run.small)
-				learn(watch, sent);
+				note(watch, sent);
 		}
 		compare(watch);
 	}
@@ -163,6 +176,13 @@ void run_quiet(struct job_watch *watch, int64_t at_us, bool first)
 
 void run_begin(struct job_watch *watch)
 {
+	bool stalled = watch->state.phase == JOB_PHASE_STALLED;
+
+	/* Neither the run that stalled nor the rest of it has the usual shares. */
+	if (watch->run.ended && !stalled && !watch->run.resumed)
+		learn(watch);
+	watch->run.ended = false;
+	watch->run.resumed = stalled;
 	/* What began with a small part goes on. */
 	if (watch->run.begin_us && watch->run.small && watch->run.comparable)
 		return;

@@ -77,6 +77,7 @@ struct job_member_state {
 	bool down;
 	double total;             /* bytes sent since the beginning */
 	double quiet_total, run_begin; /* of these, when the job was quiet last, and before its last traffic */
+	double run_ended;         /* bytes of the last run, until it is learnt */
 	double run_share;         /* usual share of the bytes of the job in a run; 0: not learnt */
 	double missing;           /* bytes that it sent less than the others, by that share; since run_begin */
 	float quiet_rate;         /* what it sends when the job is quiet, bytes per second */
@@ -122,6 +123,9 @@ struct job_watch {
 		unsigned learnt;          /* number of runs */
 		double skew_s;            /* largest time between the ends of members in a run */
 		bool comparable;          /* members received what members sent */
+		bool ended;               /* it is to be learnt, with these: */
+		double ended_sent, ended_skew_s;
+		bool resumed;             /* it is the rest of one that had stalled */
 		bool small;               /* the run was no more than the beginning of one */
 		double missing_least;     /* bytes missing on a host that are no chance */
 	} run;

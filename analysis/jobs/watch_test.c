@@ -32,7 +32,7 @@ struct job {
 	double begin, end;
 	double next_checkpoint;
 	bool hung;
-	double part;              /* of the collective that the others send without the victim */
+	double part_least, part;  /* of the collective that the others send without the victim */
 	double stopped_at;        /* of the last traffic */
 	double longest_compute;
 	/* Of iterations without a checkpoint: before the slowdown, and since then. */
@@ -115,7 +115,7 @@ static void add_bytes(struct job *job, double from, double to, double *bytes)
 
 		if (job->hang_at > 0 && !job->hung && job->end > job->hang_at && job->begin <= job->hang_at) {
 			job->hung = true;
-			job->part = 0.02 + 0.2 * uniform(job);
+			job->part = fmax(0.02, job->part_least) + 0.2 * uniform(job);
 			job->stopped_at = start + wire * job->part;
 			continue;
 		}
@@ -197,6 +197,40 @@ TEST(a_host_that_stops_is_found_within_seconds)
 	       cases, delay[cases / 2], delay[cases - 1], first);
 	assert_true(delay[cases / 2] <= 3 && delay[cases - 1] <= 10);
 	assert_true(first * 10 >= cases * 9);
+}
+
+/* While it hangs, nothing is learnt of that; when it goes on, with the rest of its iteration, it does not stall again. */
+TEST(a_stall_is_not_learnt)
+{
+	for (unsigned i = 0; i < test_cases(12); i++) {
+		struct job job = random_job(6000 + i);
+		double compute, repaired = 0;
+
+		job.period = 4 + 8 * uniform(&job);
+		job.jitter = 0.01;
+		job.part_least = 0.3;
+		job_start(&job);
+		compute = job.period * (1 - job.duty);
+		job.hang_at = 300 + 60 * uniform(&job);
+		while (job.now < job.hang_at + 120) {
+			sweep(&job);
+			if (job.state->phase != JOB_PHASE_STALLED)
+				continue;
+			assert_int_equal(job.state->suspect_count, 1);
+			assert_int_equal(job.state->suspects[0].host, job.victim);
+			assert_true(compute < 3.5 || job.state->suspects[0].value >= 2 * job.window);
+		}
+		assert_int_equal(job.state->phase, JOB_PHASE_STALLED);
+		repaired = job.now;
+		job.end = job.now + job.period * job.duty * (1 - job.part);
+		job.hang_at = 0;
+		job.hung = false;
+		while (job.now < repaired + 120) {
+			sweep(&job);
+			assert_true(job.now < repaired + 3 || job.state->phase == JOB_PHASE_RUNS);
+		}
+		job_watch_destroy(job.watch);
+	}
 }
 
 TEST(checkpoints_are_no_stalls)
