@@ -53,6 +53,8 @@ struct job_suspect {
 	enum job_evidence evidence;
 	int64_t stopped_us;     /* CLOCK_BOOTTIME of the reading that shows its last traffic; 0: it still sends */
 	double value;           /* of the evidence: seconds before or after the others, or a share, 0..1 */
+	double absent;          /* JOB_EVIDENCE_LATE: share of the collectives that begin without it, more than
+				   before, 0..1; stronger than @value; 0: known by @value only */
 };
 enum { JOB_SUSPECTS_MOST = 8 };
 

@@ -119,15 +119,15 @@ TEST(each_cause_is_named)
 		{ "new cables", "routes; down spine1/2; job 1 0 3; loads 0.5; wait 590; up spine1/2; wait 100",
 		  "fabric-change", { "the topology changed", "1 links added" }, NULL });
 	stated.suspect_count = 1;
-	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_NOT_RECEIVING, 0, 0.62 };
+	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_NOT_RECEIVING, 0, 0.62, 0 };
 	CHECK_CAUSES(&single,
 		{ "a host that does not receive", "routes; job 1 0 7; loads 0.5; wait 700", "host-waits",
 		  { "h2 receives too slowly: ports that send to it wait 62 % of the time more than before" }, NULL });
-	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_LATE, 0, 0.4 };
+	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_LATE, 0, 0.4, 0 };
 	CHECK_CAUSES(&single,
 		{ "a slow host", "routes; job 1 0 7; loads 0.5; wait 700", "hosts",
 		  { "look at the hosts, first h2, which begins to send 0.4 s after the others" }, NULL });
-	stated.suspects[0].value = 10.4;
+	stated.suspects[0].absent = 0.4;
 	CHECK_CAUSES(&single,
 		{ "a host that begins late often", "routes; job 1 0 7; loads 0.5; wait 700", "hosts",
 		  { "first h2, which begins after the others in 40 % of the iterations" }, NULL });
@@ -145,7 +145,7 @@ TEST(of_several_causes_the_first_two_are_named)
 {
 	become_slower();
 	stated.suspect_count = 1;
-	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_NOT_RECEIVING, 0, 0.62 };
+	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_NOT_RECEIVING, 0, 0.62, 0 };
 	stated.rails_fell = 1;
 	CHECK_CAUSES(&single,
 		{ "a slow link and a changed table",

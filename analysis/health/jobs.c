@@ -506,10 +506,9 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 			 slower ? " more than before" : "");
 		break;
 	case JOB_EVIDENCE_LATE:
-		/* From 10 on it is a share: of the collectives that begin without it, more than before. */
-		if (value > 10 && value <= 11)
+		if (suspect->absent > 0)
 			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " after the others in %.0f %% of the "
-				 "iterations more than before", 100 * (value - 10));
+				 "iterations more than before", 100 * suspect->absent);
 		else
 			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " to send %.1f s after the others",
 				 value);
@@ -635,7 +634,7 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 	if (first)
 		describe_first(health, job, first, who, sizeof(who));
 	if (!isnan(state->allowed_s))
-		snprintf(allowed, sizeof(allowed), ", longest pause by its rhythm %s",
+		snprintf(allowed, sizeof(allowed), ", its rhythm allows %s",
 			 when_format_span((int64_t)(1e6 * state->allowed_s), longest));
 	health_text(open, "%u of %u hosts " TENSE("wait", "waited") " for %s%s: %s%s%s", waiting, job->host_count,
 		    when_format_span(health->now_us - state->since_us, lasted), allowed, who, *links ? "; " : "",

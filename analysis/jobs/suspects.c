@@ -18,7 +18,9 @@ static const double minority = 1.0 / 3;       /* of the hosts stopped first, at 
 
 static bool is_before(const struct job_suspect *a, const struct job_suspect *b)
 {
-	return a->evidence != b->evidence ? a->evidence < b->evidence : a->value > b->value;
+	if (a->evidence != b->evidence)
+		return a->evidence < b->evidence;
+	return a->absent != b->absent ? a->absent > b->absent : a->value > b->value;
 }
 
 static void suspect_add(struct job_state *state, struct job_suspect suspect)
@@ -174,7 +176,8 @@ void suspects_of_slowdown(struct job_watch *watch)
 			suspect.value = wait_to;
 		} else if ((double)(member->absent - member->absent_usual) > absent_more) {
 			suspect.evidence = JOB_EVIDENCE_LATE;
-			suspect.value = 10 + (double)(member->absent - member->absent_usual);
+			suspect.absent = (double)(member->absent - member->absent_usual);
+			suspect.value = fmax(0, late);
 		} else if (late > late_ratio * mean && late > least) {
 			suspect.evidence = JOB_EVIDENCE_LATE;
 			suspect.value = late;

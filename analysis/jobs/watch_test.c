@@ -199,7 +199,7 @@ TEST(a_host_that_stops_is_found_within_seconds)
 	assert_true(first * 10 >= cases * 9);
 }
 
-/* While it hangs, nothing is learnt of that; when it goes on, with the rest of its iteration, it does not stall again. */
+/* A hang is not learnt. When the job goes on, with the rest of its iteration, it does not stall again. */
 TEST(a_stall_is_not_learnt)
 {
 	for (unsigned i = 0; i < test_cases(12); i++) {
