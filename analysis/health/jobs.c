@@ -523,14 +523,18 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 	return ret;
 }
 
-/* Suspects with the evidence of the first one. */
-static unsigned count_first(const struct job_state *state)
+/* Suspects with the evidence of the first one: of hosts that stopped, those that did so in the same window. */
+static unsigned count_first(const struct watched_job *job)
 {
+	const struct job_state *state = job->state;
+	const double window_s = (double)job->interval_us / SECOND_US, first = floor(state->suspects[0].value / window_s);
 	unsigned count = 0;
 
 	if (!state->suspect_count || state->suspects[0].evidence == JOB_EVIDENCE_NONE)
 		return 0;
-	while (count < state->suspect_count && state->suspects[count].evidence == state->suspects[0].evidence)
+	while (count < state->suspect_count && state->suspects[count].evidence == state->suspects[0].evidence &&
+	       (state->suspects[0].evidence != JOB_EVIDENCE_STOPPED_FIRST ||
+		floor(state->suspects[count].value / window_s) == first))
 		count++;
 	return count;
 }
@@ -618,7 +622,7 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_JOB_STALLED];
 	const struct job_state *state = job->state;
-	unsigned first = count_first(state), waiting = job->host_count - first;
+	unsigned first = count_first(job), waiting = job->host_count - first;
 	char lasted[WHEN_SIZE], longest[WHEN_SIZE], allowed[80] = "", links[JOB_CAUSE_SIZE];
 	char who[400] = "no host stopped before the others";
 	struct health_open_finding *open;
