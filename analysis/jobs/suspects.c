@@ -7,6 +7,7 @@
 #include "analysis/jobs/state.h"
 
 enum { RAILS_MOST = 64 };
+enum { ENDS_FEWEST = 10 };                     /* runs after which it is known how far apart hosts stop */
 
 /* A host stopped before the others if its last traffic is older than that of the job by this many windows. */
 static const double earlier_windows = 1.5;
@@ -104,7 +105,7 @@ bool suspects_of_stall(struct job_watch *watch)
 	struct job_state *state = &watch->state;
 	double window = watch_window(watch), most_missing = 0;
 	double limit = watch->run.skew_s + earlier_windows * window;
-	bool ends_known = watch->run.comparable && !watch->run.resumed && watch->run.learnt > 1, few_early;
+	bool ends_known = watch->run.comparable && !watch->run.resumed && watch->run.learnt > ENDS_FEWEST, few_early;
 	size_t early = 0, down = 0, waits = 0, incomplete = 0, hosts = 0;
 
 	state->suspect_count = 0;
