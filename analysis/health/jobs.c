@@ -527,7 +527,8 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 static unsigned count_first(const struct watched_job *job)
 {
 	const struct job_state *state = job->state;
-	const double window_s = (double)job->interval_us / SECOND_US, first = floor(state->suspects[0].value / window_s);
+	const double window_s = (double)job->interval_us / SECOND_US;
+	const double first = floor(state->suspects[0].value / window_s);
 	unsigned count = 0;
 
 	if (!state->suspect_count || state->suspects[0].evidence == JOB_EVIDENCE_NONE)
