@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "facts/service_levels.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
@@ -52,11 +54,47 @@ const struct level_data *level_data_of(const struct fabric *fabric, const struct
 	return own->known || peer == FABRIC_NONE ? own : &data[2 * peer + sent];
 }
 
-double level_data_total(const struct level_data *data)
+void level_rates_add(struct level_rates *rates, const struct level_data *data)
+{
+	rates->count++;
+	rates->known += data->known;
+	rates->at_least |= data->known && data->at_least;
+	for (unsigned sl = 0; data->known && sl < SERVICE_LEVELS; sl++) {
+		rates->rate[sl] += data->bytes[sl] * 1e6 / (double)data->elapsed_us;
+		rates->used |= data->bytes[sl] > 0 ? 1u << sl : 0;
+	}
+}
+
+double level_rates_total(const struct level_rates *rates)
 {
 	double sum = 0;
 
 	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
-		sum += data->bytes[sl];
+		sum += rates->rate[sl];
 	return sum;
+}
+
+void level_columns(uint32_t used, struct column ret[LEVEL_COLUMNS])
+{
+#define LEVEL(sl) [LEVEL_SL_0 + (sl)] = { .key = "sl" #sl "_percent", .title = "SL" #sl "%", .kind = COLUMN_PERCENT }
+	static const struct column columns[LEVEL_COLUMNS] = {
+		[LEVEL_LOAD] = { .key = "load_bytes_per_s", .title = "LOAD", .kind = COLUMN_RATE },
+		LEVEL(0), LEVEL(1), LEVEL(2), LEVEL(3), LEVEL(4), LEVEL(5), LEVEL(6), LEVEL(7),
+		LEVEL(8), LEVEL(9), LEVEL(10), LEVEL(11), LEVEL(12), LEVEL(13), LEVEL(14), LEVEL(15),
+	};
+
+	memcpy(ret, columns, sizeof(columns));
+	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
+		ret[LEVEL_SL_0 + sl].flags = used >> sl & 1 ? 0 : COLUMN_NO_TABLE;
+}
+
+void level_rates_put(const struct level_rates *rates, struct result *result, size_t first)
+{
+	double all = level_rates_total(rates);
+
+	if (!rates->known)
+		return;
+	result_measure(result, first + LEVEL_LOAD, measure_of(all, rates->known == rates->count && !rates->at_least));
+	for (unsigned sl = 0; all > 0 && sl < SERVICE_LEVELS; sl++)
+		result_real(result, first + LEVEL_SL_0 + sl, 100 * rates->rate[sl] / all);
 }

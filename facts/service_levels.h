@@ -9,7 +9,10 @@
 #define IBWIRE_FACTS_SERVICE_LEVELS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "export/result.h"
 
 struct error;
 struct fabric;
@@ -46,7 +49,28 @@ int level_data_read(struct reader *reader, const struct fabric *fabric, int64_t 
 const struct level_data *level_data_of(const struct fabric *fabric, const struct level_data *data, uint32_t port,
 				       bool sent);
 
-/* level_data_total - bytes on all service levels. */
-double level_data_total(const struct level_data *data);
+/* What several ports, each in one direction, carried: bytes per second. */
+struct level_rates {
+	double rate[SERVICE_LEVELS];
+	uint32_t count, known; /* number of them, and of those that were read */
+	uint32_t used;         /* bit 1 << SL */
+	bool at_least;
+};
+
+/*
+ * level_rates_add - add a port in one direction
+ * level_rates_total - on all service levels; 0: nothing, or none is known
+ */
+void level_rates_add(struct level_rates *rates, const struct level_data *data);
+double level_rates_total(const struct level_rates *rates);
+
+/*
+ * Columns of rates: the sum, and the share of each service level
+ * level_columns - @used: those that a table has, others are only in data
+ * level_rates_put - set their cells, from column @first on
+ */
+enum { LEVEL_LOAD, LEVEL_SL_0, LEVEL_COLUMNS = LEVEL_SL_0 + SERVICE_LEVELS };
+void level_columns(uint32_t used, struct column ret[LEVEL_COLUMNS]);
+void level_rates_put(const struct level_rates *rates, struct result *result, size_t first);
 
 #endif

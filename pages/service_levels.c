@@ -2,6 +2,7 @@
 #include "pages/service_levels.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -16,17 +17,10 @@
 /* Rows in text without --all. */
 enum { ROWS_MOST = 20 };
 
-/* Bytes per second by service level. */
-struct sl_rates {
-	double rate[SERVICE_LEVELS];
-	uint32_t known, links; /* links that work, and those of them that were read */
-	bool at_least;
-};
-
 struct sl_group {
 	uint32_t group;
 	enum balance_direction direction;
-	struct sl_rates sum;
+	struct level_rates sum;
 };
 
 struct sl_listing {
@@ -38,34 +32,10 @@ struct sl_listing {
 	uint32_t read, links;   /* groups' links, in both directions */
 };
 
-static double total_of(const struct sl_rates *rates)
-{
-	double sum = 0;
-
-	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
-		sum += rates->rate[sl];
-	return sum;
-}
-
-/* What a port of the group sends or receives. */
-static void add_link(struct sl_listing *of, uint32_t port, struct sl_group *group)
-{
-	const struct fabric *fabric = of->report->moment.fabric;
-	const struct level_data *data = level_data_of(fabric, of->data, port, group->direction == BALANCE_XMIT);
-
-	group->sum.links++;
-	group->sum.known += data->known;
-	group->sum.at_least |= data->known && data->at_least;
-	for (unsigned sl = 0; data->known && sl < SERVICE_LEVELS; sl++) {
-		group->sum.rate[sl] += data->bytes[sl] * 1e6 / (double)data->elapsed_us;
-		of->used |= data->bytes[sl] > 0 ? 1u << sl : 0;
-	}
-}
-
 /* Those whose largest service level but one carries most come first. */
 static double rank_of(const struct sl_group *group)
 {
-	double most = 0, all = total_of(&group->sum);
+	double most = 0, all = level_rates_total(&group->sum);
 
 	for (unsigned sl = 0; sl < SERVICE_LEVELS; sl++)
 		most = group->sum.rate[sl] > most ? group->sum.rate[sl] : most;
@@ -105,10 +75,13 @@ static void list_groups(struct sl_listing *of)
 			*sum = (struct sl_group){ .group = i, .direction = (enum balance_direction)direction };
 			for (uint32_t k = 0; k < group->count; k++)
 				if (link_is_usable(shape->fabric, shape->members[group->first + k]))
-					add_link(of, shape->members[group->first + k], sum);
+					level_rates_add(&sum->sum, level_data_of(shape->fabric, of->data,
+										 shape->members[group->first + k],
+										 direction == BALANCE_XMIT));
+			of->used |= sum->sum.used;
 			of->read += sum->sum.known;
-			of->links += sum->sum.links;
-			of->count += sum->sum.links > 0;
+			of->links += sum->sum.count;
+			of->count += sum->sum.count > 0;
 		}
 	}
 	qsort(of->groups, of->count, sizeof(*of->groups), compare_groups);
@@ -116,9 +89,9 @@ static void list_groups(struct sl_listing *of)
 
 /* --- the page --- */
 
-enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, KNOWN, LOAD, SL_0, COLUMNS = SL_0 + SERVICE_LEVELS };
+enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, KNOWN, FIRST, COLUMNS = FIRST + LEVEL_COLUMNS };
 
-static const struct column first_columns[SL_0] = {
+static const struct column first_columns[FIRST] = {
 	[GROUP] = { .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
 	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
@@ -126,7 +99,6 @@ static const struct column first_columns[SL_0] = {
 	[DIRECTION] = { .key = "direction", .kind = COLUMN_TEXT },
 	[LINKS] = { .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER },
 	[KNOWN] = { .key = "links_read", .title = "READ", .kind = COLUMN_INTEGER },
-	[LOAD] = { .key = "load_bytes_per_s", .title = "LOAD", .kind = COLUMN_RATE },
 };
 
 static void put_group(struct result *result, const struct sl_listing *of, const struct sl_group *group)
@@ -135,7 +107,6 @@ static void put_group(struct result *result, const struct sl_listing *of, const 
 	const struct shape_group *which = &report->shape->groups[group->group];
 	const struct node *node = &report->moment.fabric->nodes[which->node];
 	const struct balance_result named = { .group = group->group, .direction = group->direction };
-	double all = total_of(&group->sum);
 	struct text name = { 0 };
 
 	group_append_name(report->shape, &report->moment.names_shown, &named, &name);
@@ -145,13 +116,9 @@ static void put_group(struct result *result, const struct sl_listing *of, const 
 	result_text(result, NODE, node->name);
 	result_integer(result, TIER, which->tier);
 	result_text(result, DIRECTION, group->direction == BALANCE_XMIT ? "xmit" : "rcv");
-	result_integer(result, LINKS, group->sum.links);
+	result_integer(result, LINKS, group->sum.count);
 	result_integer(result, KNOWN, group->sum.known);
-	if (group->sum.known)
-		result_measure(result, LOAD, measure_of(all, group->sum.known == group->sum.links &&
-							     !group->sum.at_least));
-	for (unsigned sl = 0; group->sum.known && all > 0 && sl < SERVICE_LEVELS; sl++)
-		result_real(result, SL_0 + sl, 100 * group->sum.rate[sl] / all);
+	level_rates_put(&group->sum, result, FIRST);
 	result_end_row(result);
 }
 
@@ -176,13 +143,10 @@ static struct column *columns_of(const struct sl_listing *of, struct page *page)
 {
 	struct column *columns = page_alloc(page, COLUMNS, sizeof(*columns));
 
-	for (unsigned i = 0; columns && i < SL_0; i++)
-		columns[i] = first_columns[i];
-	for (unsigned sl = 0; columns && sl < SERVICE_LEVELS; sl++)
-		columns[SL_0 + sl] = (struct column){
-			.key = page_print(page, "sl%u_percent", sl), .title = page_print(page, "SL%u%%", sl),
-			.kind = COLUMN_PERCENT, .flags = of->used >> sl & 1 ? 0 : COLUMN_NO_TABLE,
-		};
+	if (!columns)
+		return NULL;
+	memcpy(columns, first_columns, sizeof(first_columns));
+	level_columns(of->used, columns + FIRST);
 	return columns;
 }
 

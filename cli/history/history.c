@@ -19,6 +19,7 @@
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "facts/selection.h"
+#include "facts/service_levels.h"
 #include "storage/reader.h"
 
 static struct history_subject *add_subject(struct subjects *subjects, const char *name)
@@ -256,7 +257,8 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		OPT_FLAG("ascii", 0, &history.ascii, "draw plots in ASCII"),
 		OPT_NUMBER("top", 0, "N", &history.top, 1, "list the N ports with the highest value over the window"),
 		OPT_TEXT("by", 0, "KEY", &history.by,
-			 "--top: load, util, tx, rx, stall, errors, a counter or a detail counter (load)"),
+			 "--top: load, util, tx, rx, stall, errors, a counter or a detail counter (load); else "
+			 "sl: data by service level (6h)"),
 		OPT_TEXT("html", 0, "FILE", &history.html,
 			 "write a page of HTML with rate, stall, errors, findings and events to FILE (- is stdout)"),
 		OPT_FLAG("links", 0, &history.links, "--html: with links to pages of ibwire metrics"),
@@ -267,8 +269,11 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 
 	if (code)
 		return code;
-	if (history.by && !history.top)
-		return options_usage_error(command, err, "--by requires --top");
+	history.levels = history.by && !strcmp(history.by, "sl");
+	if (history.by && !history.top && !history.levels)
+		return options_usage_error(command, err, "--by requires --top, or sl: by service level");
+	if (history.levels && (history.top || history.counters || history.html))
+		return options_usage_error(command, err, "--by sl cannot be combined with --top, --counter or --html");
 	if (history.top && (history.counters || history.step_us || history.each || history.peers))
 		return options_usage_error(command, err, "--top cannot be combined with --counter, --step, "
 			"--each or --peers");
@@ -276,14 +281,15 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		return options_usage_error(command, err, "--html cannot be combined with --counter, --step or --top");
 	if (history.links && !history.html)
 		return options_usage_error(command, err, "--links requires --html");
-	code = find_metrics(&history, err);
+	code = history.levels ? 0 : find_metrics(&history, err);
 	if (code < 0)
 		return code;
 	history.until_us = history.options.until_us ? history.options.until_us : history.options.at_us;
 	if (!history.until_us)
 		history.until_us = history.options.now_us;
 	history.since_us = history.options.since_us ? history.options.since_us :
-						      history.until_us - DEFAULT_WINDOW_S * US_PER_S;
+						      history.until_us - (history.levels ? SERVICE_LEVELS_WINDOW_US :
+									  DEFAULT_WINDOW_S * US_PER_S);
 	*ret = history;
 	return 0;
 }
@@ -370,6 +376,8 @@ static int show(struct history *history, struct error *err)
 		code = history_nothing(history, NULL, err);
 	else if (history->html)
 		code = history_html(history, &subjects, err);
+	else if (history->levels)
+		code = history_levels(history, &subjects, err);
 	else if (history->top)
 		code = history_top(history, &subjects, err);
 	else

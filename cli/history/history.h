@@ -25,6 +25,7 @@ struct history {
 	struct options options;
 	const char *counters;     /* --counter: comma-separated keys; NULL: the default */
 	const char *by;           /* --by */
+	bool levels;              /* --by sl */
 	int64_t step_us;          /* --step; 0: by the window */
 	int64_t top;              /* --top; 0: series over time */
 	bool peers, each, ascii;
@@ -47,10 +48,11 @@ struct subjects {
 };
 
 /*
- * history_series - values over time. history_top - ports with the highest values. Return: 0 or an
- * error.
+ * history_series - values over time. history_top - ports with the highest values. history_levels - data by service
+ * level over time. Return: 0 or an error.
  */
 int history_series(struct history *history, const struct subjects *subjects, struct error *err);
+int history_levels(struct history *history, const struct subjects *subjects, struct error *err);
 int history_top(struct history *history, const struct subjects *subjects, struct error *err);
 
 /* history_html - `--html`: a page of HTML with plots of rate, stall and errors, findings and events */

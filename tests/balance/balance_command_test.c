@@ -523,6 +523,49 @@ TEST(history_lists_the_ports_with_most_data_on_a_service_level)
 	free(output);
 }
 
+/* Over time, for both directions of a port; the loads are those of the other counters, which are read more often. */
+TEST(history_of_a_port_is_divided_by_service_level)
+{
+	enum { FROM = 2, STEP = 4, STEPS = 3 };
+	char line[192], since[WHEN_SIZE], until[WHEN_SIZE], *output;
+	json_t *rows, *row, *loads, *load;
+	size_t i;
+
+	when(FROM, since);
+	when(FROM + STEP * STEPS, until);
+	snprintf(line, sizeof(line), "history|leaf-002/17|--by|sl|--step|4m|--since|%s|--until|%s", since, until);
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 2 * STEPS);
+	snprintf(line, sizeof(line), "history|leaf-002/17|--step|4m|--since|%s|--until|%s", since, until);
+	loads = run_json(line);
+	assert_true(json_array_size(loads) >= 2 * STEPS);
+	json_array_foreach(rows, i, row) {
+		double bytes = json_number_value(json_object_get(row, "load_bytes_per_s"));
+
+		assert_true(is_text(row, "direction", i < STEPS ? "xmit" : "rcv"));
+		assert_int_equal(integer_of(row, "port"), 17);
+		assert_int_equal(integer_of(row, "ports_read"), 1);
+		assert_true(fabs(json_number_value(json_object_get(row, "sl0_percent")) - 75) < 0.01);
+		assert_true(fabs(json_number_value(json_object_get(row, "sl5_percent")) - 25) < 0.01);
+		load = json_array_get(loads, i < STEPS ? 0 : json_array_size(loads) - 1);
+		assert_true(is_text(load, "counter", i < STEPS ? "xmit_bytes" : "rcv_bytes"));
+		assert_true(bytes > 1e9);
+		assert_true(fabs(bytes / json_number_value(json_object_get(load, "mean")) - 1) < 1e-3);
+	}
+	json_decref(rows);
+	json_decref(loads);
+	/* After the pause, on one of them. */
+	snprintf(line, sizeof(line), "history|leaf-002/17|--by|sl|--since|%s|--until|%s", when(RESUMED_AT + 1, since),
+		 when(MINUTES, until));
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 2);
+	assert_true(json_number_value(json_object_get(json_array_get(rows, 0), "sl0_percent")) == 100);
+	json_decref(rows);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "LOAD   SL0%\n"));
+	free(output);
+}
+
 TEST(usage_errors_are_one_line)
 {
 	struct error err = { 0 };
@@ -536,6 +579,10 @@ TEST(usage_errors_are_one_line)
 	assert_int_equal(run("balance|--partition|12x", &output, &err), ERR_USAGE);
 	free(output);
 	assert_int_equal(run("balance|--by|vl", &output, &err), ERR_USAGE);
+	free(output);
+	assert_int_equal(run("history|--by|sl|--step|1s|--since|2001-01-01|--until|now", &output, &err), ERR_USAGE);
+	free(output);
+	assert_int_equal(run("history|--by|sl|--top|3", &output, &err), ERR_USAGE);
 	free(output);
 	/* The history has no P_Keys. */
 	assert_int_equal(run("balance|--partition|0x12", &output, &err), ERR_UNAVAILABLE);
