@@ -42,6 +42,7 @@ SUBSTITUTIONS = {
     "leaf-001": LEAF,
     "leaf01": LEAF,
     "leaf07": LEAF,
+    "--partition 0x0012": "--partition 0x7fff",
     f"{LEAF}/12": f"{LEAF}/1",
     "port = 12": "port = 1",
     "node0112": "node0001",
@@ -106,7 +107,8 @@ COMMANDS = {
     "nodes": ("", {}),
     "ports": ("", {"--counters": ["--counters", f"--counters {LEAF}/1"], "--details": ["--details", "--details --all"]}),
     "links": ("", {"--state": ["--state down"]}),
-    "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort mean_utilization_percent"]}),
+    "balance": ("", {"--all": ["--all", f"--all {LEAF}"], "--sort": ["--sort mean_utilization_percent"],
+                     "--hosts": ["--hosts node0001"], "--partition": ["--partition 0x7fff"], "--by": ["--by sl"]}),
     "topology": ("show", {
         "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
         "--hosts": ["dot --hosts"], "--html": ["check hosts.csv trunks.csv --html NEW.html"],
@@ -193,7 +195,9 @@ VALUES = {
 NO_RECEIVER = ("remote-write", "since", "label", "token-file", "ca-file", "cursor", "once", "batch", "unchanged", "settings",
                "node-name-map", "db")
 OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()",
-                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py"} | {
+                   "health --exec": "of --watch: see health_test.py", "health --webhook": "of --watch: see health_test.py",
+                   "job --exec": "of job watch: see job_watch_test.py",
+                   "job --webhook": "of job watch: see job_watch_test.py"} | {
                        f"push --{option}": "requires a receiver: see push_test.py" for option in NO_RECEIVER} | {
                            f"alert --{option}": "requires a receiver: see alert_test.py" for option in
                            ("alertmanager", "label", "token-file", "ca-file", "repeat", "once", "db")}

@@ -368,7 +368,7 @@ def check_status(sim, wanted, *options, db=None):
 
 def explain():
     kinds = re.findall(r"^([a-z-]+)  ", run(IBWIRE, "health", "--explain", "all").out, re.M)
-    tap.equal("--explain lists all kinds", len(kinds), 35)
+    tap.equal("--explain lists all kinds", len(kinds), 37)
     short = [kind for kind in kinds if len(run(IBWIRE, "health", "--explain", kind).out.splitlines()) < 5]
     tap.equal("with an explanation of each", short, [])
     tap.equal("an unknown kind is a usage error", run(IBWIRE, "health", "--explain", "x", check=False).status, 64)
