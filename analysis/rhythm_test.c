@@ -207,7 +207,7 @@ TEST(periods_below_two_windows_are_unresolvable)
 	unsigned wrong = 0, cases = 0;
 
 	for (double period = 0.35; period < 1.9; period += 0.073)
-		for (unsigned i = 0; i < test_cases(8); i++) {
+		for (unsigned i = 0; i < 8; i++) {
 			const struct shape shape = { .period = period, .jitter = 0.01, .duty = 0.2 + 0.08 * i };
 			double truth;
 			struct rhythm got = rhythm_of_shape(&shape, 1, 400, &truth);
@@ -291,7 +291,8 @@ TEST(spread_and_share_are_those_of_the_iterations)
 			struct rhythm got = rhythm_of_shape(&shape, 1, 600, &truth);
 
 			assert_int_equal(got.kind, RHYTHM_PERIODIC);
-			assert_in_range(got.periods, 70, 76);
+			/* Of 75, without the windows of what looks like a pause. */
+			assert_in_range(got.periods, 65, 76);
 			spread += got.spread_s / 20;
 			share += got.wire_share / 20;
 		}

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 /*
- * test_cases - number of cases of a property: @usual, or a sixth of it (at least one) with
+ * test_cases - number of cases of a property: @usual, or a quarter of it (at least one) with
  * IBWIRE_TEST_SHORT in the environment, as for sanitizers, which take several times as long
  */
 static inline unsigned test_cases(unsigned usual)
 {
-	return getenv("IBWIRE_TEST_SHORT") ? (usual + 5) / 6 : usual;
+	return getenv("IBWIRE_TEST_SHORT") ? (usual + 3) / 4 : usual;
 }
 
 /*

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "tests/world/training_model.h"
 #include "tests/world/training_sweep.h"
@@ -384,7 +383,7 @@ static unsigned case_count(void)
 {
 	const char *cases = getenv("IBWIRE_CASES");
 
-	return cases ? (unsigned)atoi(cases) : getenv("IBWIRE_LONG") ? 300 : test_cases(20);
+	return cases ? (unsigned)atoi(cases) : getenv("IBWIRE_LONG") ? 300 : 20;
 }
 
 TEST(stops_and_slowdowns_at_sweeps_of_1_s)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "analysis/job_detect.h"
-#include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "tests/world/training_model.h"
 
@@ -153,10 +152,10 @@ static void measure(double interval_s, unsigned worlds, double mean_least)
 
 TEST(unannounced_jobs_at_sweeps_of_1_s)
 {
-	measure(1, getenv("IBWIRE_LONG") ? 50 : test_cases(5), 0.9);
+	measure(1, getenv("IBWIRE_LONG") ? 50 : 5, 0.9);
 }
 
 TEST(unannounced_jobs_at_sweeps_of_10_s)
 {
-	measure(10, getenv("IBWIRE_LONG") ? 50 : test_cases(5), 0.85);
+	measure(10, getenv("IBWIRE_LONG") ? 50 : 5, 0.85);
 }
