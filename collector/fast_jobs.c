@@ -231,7 +231,8 @@ static void set_fabric(struct fast_jobs *fast, const struct fabric *fabric, uint
 			fast->ports[count++] = at;
 	}
 	fast->count = count;
-	qsort(fast->ports, count, sizeof(*fast->ports), compare_ports);
+	if (count)
+		qsort(fast->ports, count, sizeof(*fast->ports), compare_ports);
 }
 
 const struct health_sample *fast_jobs_sweep(struct fast_jobs *fast, const struct sweep_result *result,

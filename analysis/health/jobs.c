@@ -19,6 +19,8 @@
 enum { PAUSE_US = MINUTE_US };
 /* Queries in a row without a response after which a port counts as one that cannot be read. */
 enum { SILENT_LEAST = 2 };
+/* A finding needs a slowdown by a tenth. */
+static const double SLOWER_LEAST = 1.1;
 /* A slowdown is explained again at this interval, for this time: what explains it may be found later. */
 enum { LOOK_EVERY_US = 10 * SECOND_US };
 #define LOOK_MOST_US (15 * MINUTE_US)
@@ -768,9 +770,26 @@ static void note_changes(const struct health *health, struct watched_jobs *jobs)
 	}
 }
 
+/*
+ * Iterations shorter than four sweeps, and small changes, are too uncertain for a finding: the phase of the job says
+ * them. One that is open remains while the job is slower.
+ */
+static bool is_reported(const struct health *health, const struct watched_job *job)
+{
+	const struct job_state *state = job->state;
+	uint8_t tag;
+
+	return find_finding(health, FINDING_JOB_SLOWER, job->number, &tag) ||
+	       (state->slower >= SLOWER_LEAST && (isnan(state->before.period_s) ||
+						  state->before.period_s >= 2 * state->before.shortest_s));
+}
+
 static void step_job(struct health *health, struct watched_jobs *jobs, struct watched_job *job)
 {
 	enum job_phase phase = job->state ? job->state->phase : JOB_PHASE_LEARNING;
+
+	if (phase == JOB_PHASE_SLOWER && !is_reported(health, job))
+		phase = JOB_PHASE_RUNS;
 
 	if (phase == JOB_PHASE_STALLED || phase == JOB_PHASE_SLOWER) {
 		if (!job->paths)

@@ -157,7 +157,8 @@ void play_with(const char *text, const struct planned *jobs, size_t count)
 	struct error err = { 0 };
 
 	played.sweeps = 0;
-	memcpy(played.jobs, jobs, count * sizeof(*jobs));
+	if (count)
+		memcpy(played.jobs, jobs, count * sizeof(*jobs));
 	played.count = count;
 	if (scenario_read(text, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0 ||
 	    writer_open(path, &writer, &err) < 0)
