@@ -771,8 +771,8 @@ static void note_changes(const struct health *health, struct watched_jobs *jobs)
 }
 
 /*
- * Iterations shorter than four sweeps, and small changes, are too uncertain for a finding: the phase of the job says
- * them. One that is open remains while the job is slower.
+ * Iterations shorter than 3.5 sweeps (shortest_s is two of them), and small changes, are too uncertain for a finding:
+ * the phase of the job says them. One that is open remains while the job is slower.
  */
 static bool is_reported(const struct health *health, const struct watched_job *job)
 {
@@ -781,7 +781,7 @@ static bool is_reported(const struct health *health, const struct watched_job *j
 
 	return find_finding(health, FINDING_JOB_SLOWER, job->number, &tag) ||
 	       (state->slower >= SLOWER_LEAST && (isnan(state->before.period_s) ||
-						  state->before.period_s >= 2 * state->before.shortest_s));
+						  state->before.period_s >= 1.75 * state->before.shortest_s));
 }
 
 static void step_job(struct health *health, struct watched_jobs *jobs, struct watched_job *job)
