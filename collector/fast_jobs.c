@@ -214,6 +214,8 @@ static int compare_samples(const void *key, const void *sample)
 
 static const struct port_sample *find_sample(const struct sweep_result *result, uint32_t port)
 {
+	if (!result->count)
+		return NULL;
 	return bsearch(&port, result->samples, result->count, sizeof(*result->samples), compare_samples);
 }
 
@@ -283,7 +285,8 @@ int fast_jobs_select(struct fast_jobs *fast, const uint32_t *ports, size_t count
 	set_fabric(fast, fabric, generation);
 	for (size_t i = 0; i < count; i++)
 		list[i].port = ports[i];
-	qsort(list, count, sizeof(*list), compare_ports);
+	if (count)
+		qsort(list, count, sizeof(*list), compare_ports);
 	for (size_t i = 0; i < count; i++) {
 		struct fast_port *at = &list[unique];
 		const struct fast_port *before;
@@ -296,7 +299,8 @@ int fast_jobs_select(struct fast_jobs *fast, const uint32_t *ports, size_t count
 			.node_guid = fabric->nodes[fabric->ports[list[i].port].node].guid,
 		};
 		unique++;
-		before = bsearch(at, fast->ports, fast->count, sizeof(*fast->ports), compare_ports);
+		before = fast->count ? bsearch(at, fast->ports, fast->count, sizeof(*fast->ports), compare_ports) :
+				       NULL;
 		if (before) {
 			*at = *before;
 			continue;

@@ -821,7 +821,8 @@ static void sweep(struct health *health, void *state)
 		health->failed = true;
 		goto done;
 	}
-	memset(jobs->sample_of, 0, jobs->sample_capacity * sizeof(*jobs->sample_of));
+	if (jobs->sample_capacity)
+		memset(jobs->sample_of, 0, jobs->sample_capacity * sizeof(*jobs->sample_of));
 	put_samples(jobs, input->samples, input->sample_count);
 	put_samples(jobs, input->job_samples, input->job_sample_count);
 	for (size_t i = 0; i < jobs->count; i++) {
