@@ -11,7 +11,7 @@
 #include "tests/world/lab.h"
 
 /* Time to query the LIDs of nodes that became unresponsive in a sweep, along their paths. */
-#define LIDS_US (11 * US_PER_MS)
+#define LIDS_US (7 * US_PER_MS)
 
 /* Time for a second query to a node that has just timed out. */
 #define SECOND_US (7 * US_PER_MS)
@@ -277,8 +277,7 @@ static void pause_host(struct lab *lab)
 
 static size_t run_with_pause(size_t from, size_t sweeps)
 {
-	/* With this one the probe finds the link soon, so that the discovery is over before sweep 15. */
-	struct lab *lab = lab_create(42);
+	struct lab *lab = lab_create(41);
 	size_t reported;
 
 	pause.from = from;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "fabric/fabric.h"
 
 enum { SM_MASTER = 3 };
@@ -137,6 +138,12 @@ void lab_apply(struct lab *lab)
 	world_run_lids(&lab->run);
 }
 
+/* Detail counters have random numbers of their own: the rest of a world does not depend on how many there are. */
+static uint64_t detail_random(struct lab *lab)
+{
+	return map_mix(++lab->detail_draws) >> 11;
+}
+
 static void count_port(struct lab *lab, struct port_counters *now)
 {
 	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
@@ -153,8 +160,8 @@ static void count_port(struct lab *lab, struct port_counters *now)
 	}
 	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
 		for (int number = 0; number < DETAIL_MAX; number++)
-			if (lab_random(lab) % 20 == 0)
-				now->details[attribute][number] += lab_random(lab) >> 46;
+			if (detail_random(lab) % 20 == 0)
+				now->details[attribute][number] += detail_random(lab) >> 46;
 }
 
 static void apply_schedules(struct lab *lab)
@@ -226,6 +233,7 @@ struct lab *lab_create(uint64_t seed)
 	struct virtual *world = virtual_create(build(), 10 * US_PER_S, seed);
 
 	log_init("lab", LOG_LEVEL_NONE);
+	lab->detail_draws = seed << 40;
 	world->counters = virtual_alloc(world->built->port_count, sizeof(*world->counters));
 	world_run_init(&lab->run, world);
 	lab->agents = world->agents;

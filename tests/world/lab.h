@@ -80,6 +80,7 @@ struct lab {
 	bool cables_swapped;     /* the first two hosts have each other's cable */
 	bool traffic;            /* counters increase between sweeps */
 	bool drops;              /* VL15Dropped and QP1Dropped as well */
+	uint64_t detail_draws;   /* random numbers drawn for detail counters, beginning with the seed */
 	bool no_downs;           /* LinkDowned does not: no random indication of a change */
 	size_t sm_node;          /* MasterSMLID of the collector's host */
 	/* Flags that are set in some sweeps: lab_during(). */
