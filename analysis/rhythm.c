@@ -402,7 +402,7 @@ void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *r
 		ret->kind = RHYTHM_PERIODIC;
 		ret->period_s = period * grid.step_us / 1e6;
 		ret->spread_s = spread * grid.step_us / 1e6;
-		ret->periods = (unsigned)((double)known / period);
+		ret->periods = (unsigned)((double)grid.count / period);
 		ret->period_bytes = grid.mean * ret->period_s;
 		return;
 	}

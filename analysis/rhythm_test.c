@@ -291,8 +291,7 @@ TEST(spread_and_share_are_those_of_the_iterations)
 			struct rhythm got = rhythm_of_shape(&shape, 1, 600, &truth);
 
 			assert_int_equal(got.kind, RHYTHM_PERIODIC);
-			/* Of 75, without the windows of what looks like a pause. */
-			assert_in_range(got.periods, 65, 76);
+			assert_in_range(got.periods, 70, 76);
 			spread += got.spread_s / 20;
 			share += got.wire_share / 20;
 		}
