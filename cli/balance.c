@@ -308,17 +308,6 @@ static int evaluate(struct balance_report *report, bool rails, struct error *err
 	return code;
 }
 
-/* A group is selected by its switch or one of its ports. */
-static bool is_selected(const struct balance_report *report, const struct balance_result *result)
-{
-	const struct shape_group *group = balance_group_of(report, result);
-
-	for (uint32_t i = 0; i < group->count; i++)
-		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
-			return true;
-	return false;
-}
-
 static int choose_shown(struct balance_report *report, struct error *err)
 {
 	report->shown = calloc(report->balance.count + 1, sizeof(*report->shown));
@@ -328,7 +317,8 @@ static int choose_shown(struct balance_report *report, struct error *err)
 	for (size_t i = 0; i < report->balance.count; i++) {
 		const struct balance_result *result = &report->balance.results[i];
 
-		if (!balance_is_of_interest(report->shape, result) || !is_selected(report, result))
+		if (!balance_is_of_interest(report->shape, result) ||
+		    !balance_is_selected(report, balance_group_of(report, result)))
 			continue;
 		if (group_count(report->shape, &report->balance, result, &report->counts) || report->all ||
 		    !report->selection.all)

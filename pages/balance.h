@@ -97,6 +97,9 @@ int balance_find_starts(struct balance_report *report, struct error *err);
 struct page *balance_page(const struct balance_report *report);
 struct page *balance_rails_page(const struct balance_report *report);
 
+/* balance_is_selected - whether the selection has a port of a group: it was selected by its switch or by a port. */
+bool balance_is_selected(const struct balance_report *report, const struct shape_group *group);
+
 static inline const struct shape_group *balance_group_of(const struct balance_report *report,
 							 const struct balance_result *result)
 {

@@ -71,6 +71,14 @@ static void add_line(struct page *page, unsigned indent, struct text *text)
 	page_add(page, &(struct page_section){ .kind = PAGE_NOTE, .indent = indent, .note = page_keep(page, text) });
 }
 
+bool balance_is_selected(const struct balance_report *report, const struct shape_group *group)
+{
+	for (uint32_t i = 0; i < group->count; i++)
+		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
+			return true;
+	return false;
+}
+
 static const char *even_word(bool uneven)
 {
 	return uneven ? "uneven" : "even";

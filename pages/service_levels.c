@@ -5,21 +5,19 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "base/when.h"
 #include "export/page.h"
 #include "fabric/fabric.h"
 #include "fabric/variant.h"
-#include "facts/group.h"
 #include "facts/service_levels.h"
 #include "pages/balance.h"
+#include "pages/uplinks.h"
 
 /* Rows in text without --all. */
 enum { ROWS_MOST = 20 };
 
 struct sl_group {
-	uint32_t group;
-	enum balance_direction direction;
+	struct uplinks at;
 	struct level_rates sum;
 };
 
@@ -46,18 +44,7 @@ static int compare_groups(const void *a, const void *b)
 {
 	const struct sl_group *left = a, *right = b;
 
-	if (rank_of(left) != rank_of(right))
-		return rank_of(left) > rank_of(right) ? -1 : 1;
-	return left->group != right->group ? (left->group < right->group ? -1 : 1) :
-	       (int)left->direction - (int)right->direction;
-}
-
-static bool is_selected(const struct balance_report *report, const struct shape_group *group)
-{
-	for (uint32_t i = 0; i < group->count; i++)
-		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
-			return true;
-	return false;
+	return uplinks_compare(&left->at, rank_of(left), &right->at, rank_of(right));
 }
 
 static void list_groups(struct sl_listing *of)
@@ -67,12 +54,12 @@ static void list_groups(struct sl_listing *of)
 	for (uint32_t i = 0; i < shape->group_count; i++) {
 		const struct shape_group *group = &shape->groups[i];
 
-		if (group->kind != GROUP_UP || !is_selected(of->report, group))
+		if (!uplinks_are_listed(of->report, group))
 			continue;
 		for (int direction = BALANCE_XMIT; direction <= BALANCE_RCV; direction++) {
 			struct sl_group *sum = &of->groups[of->count];
 
-			*sum = (struct sl_group){ .group = i, .direction = (enum balance_direction)direction };
+			*sum = (struct sl_group){ .at = { i, (enum balance_direction)direction } };
 			for (uint32_t k = 0; k < group->count; k++)
 				if (link_is_usable(shape->fabric, shape->members[group->first + k]))
 					level_rates_add(&sum->sum, level_data_of(shape->fabric, of->data,
@@ -89,33 +76,17 @@ static void list_groups(struct sl_listing *of)
 
 /* --- the page --- */
 
-enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, KNOWN, FIRST, COLUMNS = FIRST + LEVEL_COLUMNS };
+enum { LINKS = UPLINKS_COLUMNS, KNOWN, FIRST, COLUMNS = FIRST + LEVEL_COLUMNS };
 
 static const struct column first_columns[FIRST] = {
-	[GROUP] = { .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
-	[DIRECTION] = { .key = "direction", .kind = COLUMN_TEXT },
+	UPLINKS_FIRST_COLUMNS,
 	[LINKS] = { .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER },
 	[KNOWN] = { .key = "links_read", .title = "READ", .kind = COLUMN_INTEGER },
 };
 
 static void put_group(struct result *result, const struct sl_listing *of, const struct sl_group *group)
 {
-	const struct balance_report *report = of->report;
-	const struct shape_group *which = &report->shape->groups[group->group];
-	const struct node *node = &report->moment.fabric->nodes[which->node];
-	const struct balance_result named = { .group = group->group, .direction = group->direction };
-	struct text name = { 0 };
-
-	group_append_name(report->shape, &report->moment.names_shown, &named, &name);
-	result_text(result, GROUP, result_chars(result, &name));
-	text_done(&name);
-	result_unsigned(result, NODE_GUID, node->guid);
-	result_text(result, NODE, node->name);
-	result_integer(result, TIER, which->tier);
-	result_text(result, DIRECTION, group->direction == BALANCE_XMIT ? "xmit" : "rcv");
+	uplinks_put(result, of->report, &group->at);
 	result_integer(result, LINKS, group->sum.count);
 	result_integer(result, KNOWN, group->sum.known);
 	level_rates_put(&group->sum, result, FIRST);

@@ -14,8 +14,8 @@
 #include "fabric/pkeys.h"
 #include "fabric/shape.h"
 #include "fabric/variant.h"
-#include "facts/group.h"
 #include "pages/balance.h"
+#include "pages/uplinks.h"
 
 /* Rows in text without --all. */
 enum { ROWS_MOST = 20 };
@@ -169,7 +169,7 @@ static int read_rates(struct tenant_load *tenant, const struct balance_input *in
 static void add_link(struct tenant_group *sum, const struct fabric *fabric, const struct rates *rates, bool is_exact,
 		     uint32_t port)
 {
-	uint32_t sender = sum->direction == BALANCE_XMIT ? port : fabric->ports[port].peer;
+	uint32_t sender = sum->at.direction == BALANCE_XMIT ? port : fabric->ports[port].peer;
 
 	if (!link_is_usable(fabric, port))
 		return;
@@ -188,18 +188,7 @@ static int compare_groups(const void *a, const void *b)
 {
 	const struct tenant_group *left = a, *right = b;
 
-	if (rank_of(left) != rank_of(right))
-		return rank_of(left) > rank_of(right) ? -1 : 1;
-	return left->group != right->group ? (left->group < right->group ? -1 : 1) :
-	       (int)left->direction - (int)right->direction;
-}
-
-static bool is_selected(const struct balance_report *report, const struct shape_group *group)
-{
-	for (uint32_t i = 0; i < group->count; i++)
-		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
-			return true;
-	return false;
+	return uplinks_compare(&left->at, rank_of(left), &right->at, rank_of(right));
 }
 
 static void limit(struct measure *estimate, struct measure load)
@@ -220,12 +209,12 @@ static int list_groups(struct tenant_load *tenant, const struct rates *rates, st
 	for (uint32_t i = 0; i < shape->group_count; i++) {
 		const struct shape_group *group = &shape->groups[i];
 
-		if (group->kind != GROUP_UP || !is_selected(report, group))
+		if (!uplinks_are_listed(report, group))
 			continue;
 		for (int direction = BALANCE_XMIT; direction <= BALANCE_RCV; direction++) {
 			struct tenant_group *sum = &tenant->groups[tenant->group_count];
 
-			*sum = (struct tenant_group){ .group = i, .direction = (enum balance_direction)direction,
+			*sum = (struct tenant_group){ .at = { i, (enum balance_direction)direction },
 						      .load = MEASURE_NONE, .tenant = MEASURE_NONE,
 						      .open = MEASURE_NONE };
 			for (uint32_t k = 0; k < group->count; k++)
@@ -281,15 +270,10 @@ int tenant_load_compute(struct tenant_load *tenant, struct error *err)
 
 /* --- the page --- */
 
-enum { GROUP, NODE_GUID, NODE, TIER, DIRECTION, LINKS, CAPACITY, UTILIZATION, LOAD, TENANT, SHARE, OF_CAPACITY,
-       OPEN_SHARE, GROUP_COLUMNS };
+enum { LINKS = UPLINKS_COLUMNS, CAPACITY, UTILIZATION, LOAD, TENANT, SHARE, OF_CAPACITY, OPEN_SHARE, GROUP_COLUMNS };
 
 static const struct column group_columns[GROUP_COLUMNS] = {
-	[GROUP] = { .title = "UPLINKS OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
-	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
-	[DIRECTION] = { .key = "direction", .kind = COLUMN_TEXT },
+	UPLINKS_FIRST_COLUMNS,
 	[LINKS] = { .key = "links", .title = "LINKS", .kind = COLUMN_INTEGER, .priority = 2 },
 	[CAPACITY] = { .key = "capacity_gbps", .kind = COLUMN_GBPS },
 	[UTILIZATION] = { .key = "utilization_percent", .title = "UTIL%", .kind = COLUMN_PERCENT,
@@ -303,20 +287,8 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 
 static void put_group(struct result *result, const struct tenant_load *tenant, const struct tenant_group *group)
 {
-	const struct balance_report *report = tenant->report;
-	const struct shape_group *of = &report->shape->groups[group->group];
-	const struct node *node = &report->shape->fabric->nodes[of->node];
-	const struct balance_result named = { .group = group->group, .direction = group->direction };
-	struct text name = { 0 };
-
-	group_append_name(report->shape, &report->moment.names_shown, &named, &name);
-	result_text(result, GROUP, result_chars(result, &name));
-	text_done(&name);
-	result_unsigned(result, NODE_GUID, node->guid);
-	result_text(result, NODE, node->name);
-	result_integer(result, TIER, of->tier);
-	result_text(result, DIRECTION, group->direction == BALANCE_XMIT ? "xmit" : "rcv");
-	result_integer(result, LINKS, of->count);
+	uplinks_put(result, tenant->report, &group->at);
+	result_integer(result, LINKS, tenant->report->shape->groups[group->at.group].count);
 	result_real(result, CAPACITY, group->capacity / 1e9);
 	result_measure(result, UTILIZATION, measure_scale(group->load, 100 / group->capacity));
 	result_measure(result, LOAD, measure_scale(group->load, 1.0 / 8));

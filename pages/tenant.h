@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/balance.h"
 #include "analysis/measure.h"
+#include "pages/uplinks.h"
 
 struct balance_report;
 struct error;
@@ -24,8 +24,7 @@ struct shape;
 
 /* The uplinks of a switch in one direction. Bits per second. */
 struct tenant_group {
-	uint32_t group;             /* index into the groups of the shape */
-	enum balance_direction direction;
+	struct uplinks at;
 	double capacity;            /* of the links that work */
 	struct measure load;        /* of all packets */
 	/* Estimates, no larger than the load. */

@@ -235,15 +235,10 @@ static int remove_one(const struct command *command, struct job_options *options
 	const struct options *common = &options->snapshot.common;
 	struct saved_writer *writer;
 	struct job job = { 0 };
-	struct moment moment;
 	char path[4096];
-	int code = options_open_reader(common, &moment, err);
+	int code = job_find_typed(options, &job, err);
 
 	(void)command;
-	if (code < 0)
-		return code;
-	code = job_find(moment.reader, options->labels[JOB_CLUSTER], common->argv[1], &job, err);
-	moment_done(&moment);
 	if (code == 0)
 		code = options_db_path(common, false, path, sizeof(path), err);
 	if (code == 0)

@@ -53,6 +53,9 @@ struct job_options {
  */
 int job_find(struct reader *reader, const char *cluster, const char *id, struct job *ret, struct error *err);
 
+/* job_find_typed - open the database of the options, and find the job whose id is the first argument, as job_find(). */
+int job_find_typed(const struct job_options *options, struct job *ret, struct error *err);
+
 /*
  * job_record_begin - store the begin of a job, with a snapshot
  * @id:       "": run-NUMBER

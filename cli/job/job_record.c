@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cli/job/job.h"
+#include "cli/lib/moment_options.h"
 #include "fabric/host_set.h"
 #include "fabric/shape.h"
 #include "facts/saved_columns.h"
@@ -42,6 +43,19 @@ int job_find(struct reader *reader, const char *cluster, const char *id, struct 
 		return code;
 	return err_set(err, ERR_USAGE, "no job '%.64s' began%s%.64s%s", id, cluster && *cluster ? " in cluster " : "",
 		       cluster ? cluster : "", *nearest.hint ? nearest.hint : "; see: ibwire job list");
+}
+
+int job_find_typed(const struct job_options *options, struct job *ret, struct error *err)
+{
+	const struct options *common = &options->snapshot.common;
+	struct moment moment;
+	int code = options_open_reader(common, &moment, err);
+
+	if (code < 0)
+		return code;
+	code = job_find(moment.reader, options->labels[JOB_CLUSTER], common->argv[1], ret, err);
+	moment_done(&moment);
+	return code;
 }
 
 /* --- hosts --- */

@@ -120,15 +120,10 @@ int job_watch_cmd(const struct command *command, struct job_options *options, st
 		.filter = { .all = options->snapshot.all, .of_job = true },
 	};
 	struct job_watching watching = { .options = common, .status = STATUS_NOT_ENDED };
-	struct moment moment;
 	struct job job = { 0 };
-	int code = options_open_reader(common, &moment, err);
+	int code = job_find_typed(options, &job, err);
 
 	(void)command;
-	if (code < 0)
-		return code;
-	code = job_find(moment.reader, options->labels[JOB_CLUSTER], common->argv[1], &job, err);
-	moment_done(&moment);
 	if (code == 0 && *job.hosts)
 		code = host_set_add(&request.filter.job, job.hosts, err);
 	if (code == 0) {

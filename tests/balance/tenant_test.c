@@ -119,13 +119,13 @@ static void list_names(const struct tenants *tenants, struct host_set *ret)
 
 static double truth_of(const struct tenants *tenants, const struct tenant_group *of)
 {
-	const struct shape_group *group = &tenants->bed.shape->groups[of->group];
+	const struct shape_group *group = &tenants->bed.shape->groups[of->at.group];
 	double sum = 0;
 
 	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t port = tenants->bed.shape->members[group->first + i];
 
-		sum += tenants->truth[of->direction == BALANCE_XMIT ? port : tenants->bed.fabric->ports[port].peer];
+		sum += tenants->truth[of->at.direction == BALANCE_XMIT ? port : tenants->bed.fabric->ports[port].peer];
 	}
 	return sum;
 }
