@@ -426,6 +426,12 @@ double finding_number_of(const struct finding *finding, const char *key, double 
 	return otherwise;
 }
 
+int64_t finding_job(const struct finding *finding)
+{
+	return finding->kind == FINDING_JOB_STALLED || finding->kind == FINDING_JOB_SLOWER ?
+	       (int64_t)finding_number_of(finding, "job_number", 0) : 0;
+}
+
 bool finding_is_of_window(enum finding_kind kind)
 {
 	return kind == FINDING_UPLINK_IMBALANCE || kind == FINDING_CONGESTION || kind == FINDING_RAIL_IMBALANCE ||

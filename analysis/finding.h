@@ -156,6 +156,9 @@ bool finding_is_event(const struct finding *finding);
 /* finding_number_of - a number of the evidence by its key, or @otherwise. */
 double finding_number_of(const struct finding *finding, const char *key, double otherwise);
 
+/* finding_job - number of the job (storage/jobs.h) that a finding about the traffic of a job is about; 0: it is none */
+int64_t finding_job(const struct finding *finding);
+
 /* finding_magnitude - the number of the evidence whose largest value is kept, or NULL. */
 const struct finding_number *finding_magnitude(const struct finding *finding);
 

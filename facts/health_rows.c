@@ -225,8 +225,8 @@ static bool concerns(const struct loading *loading, const struct finding *findin
 {
 	const struct health_filter *filter = loading->filter;
 
-	if (filter->of_job && (finding->kind == FINDING_JOB_STALLED || finding->kind == FINDING_JOB_SLOWER))
-		return (int64_t)finding_number_of(finding, "job_number", 0) == filter->job_number;
+	if (filter->of_job && finding_job(finding))
+		return finding_job(finding) == filter->job_number;
 	if (filter->of_job && !finding->node_guid && !finding->port_count)
 		return false;
 	return !filter->job.count || health_touches(loading->shape, finding, &loading->named.job);

@@ -155,13 +155,14 @@ enum job_verdict {
 	JOB_VERDICT_NO_TRAFFIC,    /* not over InfiniBand */
 	JOB_VERDICT_NOT_RESPONDING, /* a host or a switch of the job, during the job */
 	JOB_VERDICT_PARTITION,     /* its hosts cannot communicate, or are not in a partition that they need */
+	JOB_VERDICT_STALLED,       /* all of its ports were quiet for longer than its rhythm allows */
 	JOB_VERDICT_NIC_UNUSED,
 	JOB_VERDICT_LINK_FAILED,   /* down or slower during the job */
 	JOB_VERDICT_ERRORS,
 	JOB_VERDICT_RAILS_UNEVEN,
 	JOB_VERDICT_ROUTING,       /* uplinks uneven against or by the tables */
 	JOB_VERDICT_SLOW_HOST,
-	JOB_VERDICT_DROP,          /* slower in its later part */
+	JOB_VERDICT_DROP,          /* slower since a moment, or in its later part */
 	JOB_VERDICT_NCCL,          /* what NCCL logged is wrong, or contradicts the counters */
 	JOB_VERDICT_CLEAN,
 	JOB_VERDICT_COUNT,

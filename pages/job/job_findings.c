@@ -123,6 +123,9 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 		added->on_job = finding->port && is_between(taking->work, finding->node_guid, finding->peer_guid);
 		for (unsigned at = 0; !added->on_job && finding_end(finding, report->fabric, at, &guid, &num); at++)
 			added->on_job = is_on_job(taking->work, guid, num);
+		/* Another job may share its hosts. */
+		if (finding_job(finding))
+			added->on_job = finding_job(finding) == report->job.number;
 		count_errors(taking->work, finding, added);
 		added->refusal = finding_is_refusal(finding);
 		added->past = is_past(report, finding, added);

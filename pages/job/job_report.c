@@ -149,7 +149,7 @@ const char *job_verdict_name(enum job_verdict verdict)
 		[JOB_VERDICT_UNKNOWN] = "unknown", [JOB_VERDICT_NO_HOSTS] = "no-hosts",
 		[JOB_VERDICT_NO_TRAFFIC] = "no-traffic",
 		[JOB_VERDICT_NOT_RESPONDING] = "not-responding", [JOB_VERDICT_PARTITION] = "partition",
-		[JOB_VERDICT_NIC_UNUSED] = "nic-unused",
+		[JOB_VERDICT_STALLED] = "stalled", [JOB_VERDICT_NIC_UNUSED] = "nic-unused",
 		[JOB_VERDICT_LINK_FAILED] = "link-failed", [JOB_VERDICT_ERRORS] = "errors",
 		[JOB_VERDICT_RAILS_UNEVEN] = "rails-uneven", [JOB_VERDICT_ROUTING] = "routing",
 		[JOB_VERDICT_SLOW_HOST] = "slow-host", [JOB_VERDICT_DROP] = "slower", [JOB_VERDICT_NCCL] = "nccl",

@@ -219,8 +219,8 @@ static enum job_verdict verdict_of(enum finding_kind kind)
 		[FINDING_UPLINK_IMBALANCE] = JOB_VERDICT_ROUTING, [FINDING_BLACK_HOLE] = JOB_VERDICT_ROUTING,
 		[FINDING_CONGESTION] = JOB_VERDICT_SLOW_HOST, [FINDING_TRAFFIC_FELL] = JOB_VERDICT_COUNT,
 		[FINDING_PLAN_DIFFERS] = JOB_VERDICT_COUNT, [FINDING_FIRMWARE_MIXED] = JOB_VERDICT_COUNT,
-		[FINDING_CABLE_HOT] = JOB_VERDICT_COUNT, [FINDING_JOB_STALLED] = JOB_VERDICT_COUNT,
-		[FINDING_JOB_SLOWER] = JOB_VERDICT_COUNT, [FINDING_PARTITION] = JOB_VERDICT_PARTITION,
+		[FINDING_CABLE_HOT] = JOB_VERDICT_COUNT, [FINDING_JOB_STALLED] = JOB_VERDICT_STALLED,
+		[FINDING_JOB_SLOWER] = JOB_VERDICT_DROP, [FINDING_PARTITION] = JOB_VERDICT_PARTITION,
 	};
 
 	return verdicts[kind] ? verdicts[kind] : JOB_VERDICT_ERRORS;
@@ -376,16 +376,6 @@ static const struct job_finding *find_elsewhere(const struct job_report *report)
 	return NULL;
 }
 
-/* A finding about the traffic of the job says more than a comparison of its last minutes. */
-static bool is_said_by_finding(const struct job_report *report)
-{
-	for (size_t i = 0; i < report->finding_count; i++)
-		if (report->findings[i].on_job && (report->findings[i].kind == FINDING_JOB_STALLED ||
-						   report->findings[i].kind == FINDING_JOB_SLOWER))
-			return true;
-	return false;
-}
-
 /* A job that slows down may just be finishing; a fault elsewhere at that time is the probable cause. */
 static void judge_drop(struct judging *judging)
 {
@@ -395,7 +385,7 @@ static void judge_drop(struct judging *judging)
 	double late = measure_exact(report->total.part[JOB_LATE]);
 	char before[32], after[32], span[WHEN_SIZE], since[WHEN_SIZE], other[320] = "";
 
-	if (!(late < (1 - JOB_UNEVEN) * early) || is_said_by_finding(report))
+	if (!(late < (1 - JOB_UNEVEN) * early))
 		return;
 	if (elsewhere)
 		snprintf(other, sizeof(other), "; elsewhere in the fabric: %s %s since %s",
@@ -454,17 +444,20 @@ static void put_first(struct job_report *report)
 int job_judge(struct job_report *report, struct error *err)
 {
 	struct judging judging = { .report = report, .err = err };
+	size_t stalled;
 
 	if (is_unknown(&judging))
 		return judging.code;
 	if (has_no_hosts(&judging) || has_no_traffic(&judging)) {
 		judge_silent(&judging);
 		judge_findings(&judging, JOB_VERDICT_PARTITION);
+		judge_findings(&judging, JOB_VERDICT_STALLED);
 		judge_findings(&judging, JOB_VERDICT_LINK_FAILED);
 		return judging.code;
 	}
 	judge_silent(&judging);
 	judge_findings(&judging, JOB_VERDICT_PARTITION);
+	stalled = judge_findings(&judging, JOB_VERDICT_STALLED);
 	judge_unused(&judging);
 	if (!judge_findings(&judging, JOB_VERDICT_LINK_FAILED))
 		judge_link_events(&judging);
@@ -475,7 +468,9 @@ int job_judge(struct job_report *report, struct error *err)
 		judge_findings(&judging, JOB_VERDICT_ROUTING);
 	judge_slowest(&judging);
 	judge_findings(&judging, JOB_VERDICT_SLOW_HOST);
-	judge_drop(&judging);
+	/* A finding about its traffic says more than a comparison of its parts. */
+	if (!judge_findings(&judging, JOB_VERDICT_DROP) && !stalled)
+		judge_drop(&judging);
 	judge_clean(&judging);
 	put_first(report);
 	return judging.code;
