@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * jobs.h - the running jobs that jobs.c watches, their paths, and what changed when one became slower; private
+ * jobs.h - the running jobs that are watched; private to jobs.c (members and readings), job_findings.c (findings) and
+ * job_causes.c (paths, and what changed when a job became slower)
  */
 #ifndef IBWIRE_ANALYSIS_HEALTH_JOBS_H
 #define IBWIRE_ANALYSIS_HEALTH_JOBS_H
@@ -83,6 +84,15 @@ struct watched_jobs {
 
 /* job_host_name - the name of a host of a job. */
 const char *job_host_name(const struct watched_job *job, uint32_t host);
+
+/* job_findings_step - hold, extend or close the findings of a job, by the state of its watch in this step. */
+void job_findings_step(struct health *health, const struct watched_jobs *jobs, struct watched_job *job);
+
+/* job_findings_end - close the findings of a job that has ended, or is suspended. */
+void job_findings_end(struct health *health, const struct watched_job *job);
+
+/* job_findings_explain - find the origins of a job's open findings. Runs after all rules, with what they found. */
+void job_findings_explain(struct health *health, const struct watched_job *job);
 
 /* job_paths_make - the places that traffic between members of one rail passes. Return: NULL: no memory. */
 struct job_paths *job_paths_make(const struct health *health, const struct watched_job *job);
