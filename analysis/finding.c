@@ -321,8 +321,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"that stops stops all of them. How long a job pauses by itself, for loading, "
 			"checkpoints or evaluation, is learnt from its own traffic; a job that has not "
 			"communicated for long enough to be learnt is not reported, nor one that is suspended "
-			"or has ended. A stalled job occupies all of its hosts until somebody ends it, so from "
-			"16 hosts on it is critical.",
+			"or has ended. The hosts of a stalled job stay allocated to it until it is cancelled, "
+			"so from 16 hosts on it is critical.",
 		.advice = "look at the processes of the host that is named first: `py-spy dump --pid PID` "
 			"shows where a rank waits, the flight recorder of the collective library which "
 			"collective it did not enter, the kernel log errors of a GPU or HCA" },

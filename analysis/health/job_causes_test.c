@@ -122,7 +122,8 @@ TEST(each_cause_is_named)
 	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_NOT_RECEIVING, 0, 0.62, 0 };
 	CHECK_CAUSES(&single,
 		{ "a host that does not receive", "routes; job 1 0 7; loads 0.5; wait 700", "host-waits",
-		  { "h2 receives too slowly: ports that send to it wait 62 % of the time more than before" }, NULL });
+		  { "h2 receives too slowly: ports that send to it wait for 62 % more of the time "
+		    "than before" }, NULL });
 	stated.suspects[0] = (struct job_suspect){ 2, JOB_EVIDENCE_LATE, 0, 0.4, 0 };
 	CHECK_CAUSES(&single,
 		{ "a slow host", "routes; job 1 0 7; loads 0.5; wait 700", "hosts",
@@ -130,7 +131,7 @@ TEST(each_cause_is_named)
 	stated.suspects[0].absent = 0.4;
 	CHECK_CAUSES(&single,
 		{ "a host that begins late often", "routes; job 1 0 7; loads 0.5; wait 700", "hosts",
-		  { "first h2, which begins after the others in 40 % of the iterations" }, NULL });
+		  { "first h2, which begins after the others in 40 % more of the iterations than before" }, NULL });
 	stated.suspect_count = 0;
 	stated.rails_fell = 2;
 	CHECK_CAUSES(&rails,

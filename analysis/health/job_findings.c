@@ -13,7 +13,7 @@
 
 /* A finding needs a slowdown by a tenth. */
 static const double SLOWER_LEAST = 1.1;
-/* A slowdown is explained again at this interval, for this time: what explains it may be found later. */
+/* Causes are looked for again at this interval, for this time: some are found only after the slowdown began. */
 enum { LOOK_EVERY_US = 10 * SECOND_US };
 #define LOOK_MOST_US (15 * MINUTE_US)
 
@@ -23,7 +23,7 @@ static const enum finding_kind kinds[] = { FINDING_JOB_STALLED, FINDING_JOB_SLOW
 static struct health_open_finding *find_finding(const struct health *health, enum finding_kind kind, int64_t number,
 						uint8_t *ret_tag)
 {
-	/* Two running jobs may have the same number modulo 255. */
+	/* Job numbers may be the same modulo 255; then the next free tag is used. */
 	for (unsigned i = 0; i < UINT8_MAX; i++) {
 		uint8_t tag = (uint8_t)(1 + ((uint64_t)number + i) % UINT8_MAX);
 		struct health_open_finding *open = health_find_open(health, kind, 0, 0, tag);
@@ -52,7 +52,7 @@ void job_findings_end(struct health *health, const struct watched_job *job)
 
 		if (!open)
 			continue;
-		end_finding(open, "the job does not run any more");
+		end_finding(open, "the job no longer runs");
 		health_drop(open);
 	}
 }
@@ -64,14 +64,17 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 {
 	const bool slower = job->state->phase == JOB_PHASE_SLOWER;
 	const double window_s = (double)job->interval_us / SECOND_US, value = suspect->value;
+	char share[64];
 
 	*ret = '\0';
+	snprintf(share, sizeof(share), slower ? "for %.0f %% more of the time than before" : "%.0f %% of the time",
+		 100 * value);
 	switch (suspect->evidence) {
 	case JOB_EVIDENCE_UNREADABLE:
 		snprintf(ret, JOB_CAUSE_SIZE, TENSE("is", "was") " down, or " TENSE("does", "did") " not respond");
 		break;
 	case JOB_EVIDENCE_STOPPED_FIRST:
-		/* What is less than a window ranks hosts by the bytes that they lack. */
+		/* Below one window, the value orders hosts by the bytes that they lack; it is not a time. */
 		if (value < window_s)
 			snprintf(ret, JOB_CAUSE_SIZE, "sent less than the others in the last iteration");
 		else
@@ -80,13 +83,12 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 		break;
 	case JOB_EVIDENCE_NOT_RECEIVING:
 		snprintf(ret, JOB_CAUSE_SIZE, TENSE("receives", "received") " too slowly: ports that send to it "
-			 TENSE("wait", "waited") " %.0f %% of the time%s", 100 * value,
-			 slower ? " more than before" : "");
+			 TENSE("wait", "waited") " %s", share);
 		break;
 	case JOB_EVIDENCE_LATE:
 		if (suspect->absent > 0)
-			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " after the others in %.0f %% of the "
-				 "iterations more than before", 100 * suspect->absent);
+			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " after the others in %.0f %% more of "
+				 "the iterations than before", 100 * suspect->absent);
 		else
 			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " to send %.1f s after the others",
 				 value);
@@ -101,7 +103,7 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 	return ret;
 }
 
-/* Suspects with the evidence of the first one: of hosts that stopped, those that did so in the same window. */
+/* The number of suspects with the evidence of the first one; hosts that stopped must have done so in its window. */
 static unsigned count_first(const struct watched_job *job)
 {
 	const struct job_state *state = job->state;
@@ -151,7 +153,7 @@ static bool is_suspected(const struct job_state *state, uint32_t host)
 	return false;
 }
 
-/* Suspected hosts and their ports first. */
+/* Hosts and ports of the job, the suspected ones first. */
 static void list_members(struct health_open_finding *open, const struct watched_job *job)
 {
 	const struct job_state *state = job->state;
@@ -234,7 +236,7 @@ static void hold_slower(struct health *health, const struct watched_jobs *jobs, 
 		FINDING_CAUSE_SLOWER_WAITS, FINDING_CAUSE_SLOWER_RAIL, FINDING_CAUSE_SLOWER_FABRIC,
 		FINDING_CAUSE_SLOWER_HOSTS };
 	const struct job_state *state = job->state;
-	/* state->now is of a longer time, in which the job was faster. */
+	/* state->now is not used: it includes time before the slowdown. */
 	const double period_s = state->before.period_s * state->slower;
 	const double bytes_per_s = state->before.bytes_per_s / state->slower;
 	char now[32], before[32], change[160];
@@ -283,7 +285,7 @@ static void hold_slower(struct health *health, const struct watched_jobs *jobs, 
 
 /* --- restarts --- */
 
-/* Is a job that was slower before a restart still so? The watch knows this run only. */
+/* Is a job still slower that was so before the collector restarted? Its watch only knows the time since then. */
 static bool is_still_slower(const struct finding *finding, const struct job_state *state)
 {
 	double period_s = finding_number_of(finding, "period_before_s", NAN);
@@ -295,7 +297,7 @@ static bool is_still_slower(const struct finding *finding, const struct job_stat
 	return isnan(now) || now > 1 + (slower - 1) / 2;
 }
 
-/* A finding of an earlier run remains until the watch knows better. */
+/* A finding of an earlier run stays open until the watch knows the state of the job. */
 static bool outlives_restart(const struct watched_job *job, const struct finding *finding)
 {
 	if (finding->kind == FINDING_JOB_STALLED)
@@ -326,7 +328,7 @@ static bool close_findings(struct health *health, const struct watched_job *job)
 
 /*
  * Iterations shorter than 3.5 sweeps (shortest_s is two of them), and small changes, are too uncertain for a finding:
- * the phase of the job says them. One that is open remains while the job is slower.
+ * only the phase of the job shows them. An open finding remains while the job is slower.
  */
 static bool is_reported(const struct health *health, const struct watched_job *job)
 {
@@ -359,7 +361,7 @@ void job_findings_step(struct health *health, const struct watched_jobs *jobs, s
 	}
 }
 
-/* Traffic that fell, of a job that stalls. */
+/* The stall is the origin of findings about traffic that fell on hosts of the job at that time. */
 static void explain_fall(struct health *health, const struct watched_job *job, struct health_open_finding *stalled)
 {
 	for (size_t i = 0; i < health->open.count; i++) {

@@ -14,7 +14,7 @@
 #include "analysis/health/jobs.h"
 #include "analysis/rate.h"
 
-/* A job that is quiet for this long begins to communicate again: another phase, or another job to its neighbors. */
+/* After a pause of this length a job may slow others down as a new job does: job_causes.c looks for that. */
 enum { PAUSE_US = MINUTE_US };
 /* Queries in a row without a response after which a port counts as one that cannot be read. */
 enum { SILENT_LEAST = 2 };
@@ -41,7 +41,7 @@ static void free_job(struct watched_job *job)
 	free(job);
 }
 
-/* Storage has rails of its own, or the fabric has no rails. */
+/* Is the port of a rail of compute hosts? Without such rails, each port counts as one. */
 static bool is_of_compute(const struct shape *shape, uint32_t port)
 {
 	uint32_t rail = shape->ports[port].rail;
@@ -86,7 +86,7 @@ static bool is_member(const struct health *health, const struct watched_job *job
 						   health->input->fabric->ports[port].num), &at);
 }
 
-/* A port that is not a member yet, and has to become one. */
+/* Does the port have to become a member? */
 static bool is_new_member(const struct health *health, const struct watched_job *job, uint32_t port)
 {
 	return is_of_compute(health->input->shape, port) && !is_member(health, job, port);
@@ -138,7 +138,7 @@ static bool sort_members(struct watched_job *job)
 	return true;
 }
 
-/* Members are added if ports of the job are new. Then the watch learns again. Return: false: no memory. */
+/* Adds ports of the job that are no members yet; its watch then begins again. Return: false: no memory. */
 static bool update_members(struct health *health, struct watched_job *job, const struct health_job *now)
 {
 	size_t added = 0, before = job->member_count, most;
@@ -304,7 +304,7 @@ static double wait_of(const struct health_sample *sample, double tick_s)
 	return share > 1 ? 1 : share;
 }
 
-/* What a port did, also as counted by the switch port at the other end. Return: false: not known. */
+/* The traffic of a port, if necessary as counted by the switch port at its other end. Return: false: unknown. */
 static bool read_port(const struct job_port *port, const struct health_sample *own, const struct health_sample *to,
 		      int64_t at_us, struct job_reading *ret)
 {
@@ -332,8 +332,9 @@ static bool is_unresponsive(const struct health_sample *sample)
 }
 
 /*
- * It does not respond any more. If the switch port at the other end shows what it does, only while it does nothing, and
- * since about then: an agent that does not respond for hours has no part in a pause.
+ * Has the port stopped responding? If the switch port at the other end still counts its traffic, it must have none, and
+ * must have stopped responding no more than a minute before its last traffic: an agent that has not responded for hours
+ * does not explain a pause.
  */
 static bool has_fallen_silent(struct job_port *port, const struct health_sample *own, bool known, int64_t at_us)
 {
@@ -349,7 +350,7 @@ static bool has_fallen_silent(struct job_port *port, const struct health_sample 
 	       (!known || (port->responded && port->silent_us >= port->moved_us - MINUTE_US && port->moved_us < at_us));
 }
 
-/* The job begins to communicate, or has stopped. */
+/* Notes the time of traffic of the job, and when it begins to communicate after a pause. */
 static void note_traffic(struct watched_job *job, struct health_time now, double share)
 {
 	if (isnan(share) || share * 100 < RATE_IDLE_PERCENT)
