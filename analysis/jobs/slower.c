@@ -11,7 +11,8 @@
 #include "analysis/jobs/state.h"
 
 static const unsigned spans[JOB_SPANS] = { 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
-static const double slower_least = 0.03;   /* less is not reported */
+static const double slower_least = 0.05;   /* less is not reported: healthy jobs vary by a few percent */
+static const double windows_least = 3.5;   /* iterations of fewer windows are known too badly */
 /*
  * Standard deviations of the mean above which it is no chance: in ten days, 4,096 HCAs have 10 million iterations, each
  * with eight tests that depend on each other.
@@ -270,7 +271,8 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 		slower_step(watch, end_s);
 		return;
 	}
-	if (watch->state.phase != JOB_PHASE_RUNS || speed->usual_s <= 0) {
+	if (watch->state.phase != JOB_PHASE_RUNS || speed->usual_s <= 0 ||
+	    (watch->iterations.by_period && speed->usual_s < windows_least * watch_window(watch))) {
 		usual_learn(watch, end_s);
 		return;
 	}
