@@ -11,8 +11,6 @@
 #include "analysis/rate.h"
 #include "base/when.h"
 
-/* A finding needs a slowdown by a tenth. */
-static const double SLOWER_LEAST = 1.1;
 /* Causes are looked for again at this interval, for this time: some are found only after the slowdown began. */
 enum { LOOK_EVERY_US = 10 * SECOND_US };
 #define LOOK_MOST_US (15 * MINUTE_US)
@@ -29,7 +27,7 @@ static struct health_open_finding *find_finding(const struct health *health, enu
 		struct health_open_finding *open = health_find_open(health, kind, 0, 0, tag);
 
 		*ret_tag = tag;
-		if (!open || (int64_t)finding_number_of(&open->finding, "job_number", 0) == number)
+		if (!open || finding_job(&open->finding) == number)
 			return open;
 	}
 	*ret_tag = 0;
@@ -326,26 +324,9 @@ static bool close_findings(struct health *health, const struct watched_job *job)
 
 /* --- the state of a job becomes findings --- */
 
-/*
- * Iterations shorter than 3.5 sweeps (shortest_s is two of them), and small changes, are too uncertain for a finding:
- * only the phase of the job shows them. An open finding remains while the job is slower.
- */
-static bool is_reported(const struct health *health, const struct watched_job *job)
-{
-	const struct job_state *state = job->state;
-	uint8_t tag;
-
-	return find_finding(health, FINDING_JOB_SLOWER, job->number, &tag) ||
-	       (state->slower >= SLOWER_LEAST && (isnan(state->before.period_s) ||
-						  state->before.period_s >= 1.75 * state->before.shortest_s));
-}
-
 void job_findings_step(struct health *health, const struct watched_jobs *jobs, struct watched_job *job)
 {
 	enum job_phase phase = job->state ? job->state->phase : JOB_PHASE_LEARNING;
-
-	if (phase == JOB_PHASE_SLOWER && !is_reported(health, job))
-		phase = JOB_PHASE_RUNS;
 
 	if (phase == JOB_PHASE_STALLED || phase == JOB_PHASE_SLOWER) {
 		if (!job->paths)

@@ -12,18 +12,16 @@
 
 static const unsigned spans[JOB_SPANS] = { 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
 static const double slower_least = 0.05;   /* less is not reported: healthy jobs vary by a few percent */
-static const double windows_least = 3.5;   /* iterations of fewer windows are known too badly */
+/*
+ * Only iterations of as many windows are judged: of shorter ones, and without a period, an evaluation, a checkpoint or
+ * their beat with the sweeps looks like a slowdown.
+ */
+static const double windows_least = 3.5;
 /*
  * Standard deviations of the mean above which it is no chance: in ten days, 4,096 HCAs have 10 million iterations, each
  * with eight tests that depend on each other.
  */
 static const double deviations = 6;
-/*
- * Without a period, evaluation and a job that shares uplinks look as a slowdown while they last, and the errors of
- * neighbours are not independent.
- */
-static const double unit_deviations = 8;
-enum { UNITS_FEWEST = 6 };
 static const double cut_deviations = 3;
 static const double end_windows = 0.8;     /* the ends of two iterations together are known to about this */
 /* An excess that was no slowdown may come back a little larger. */
@@ -192,9 +190,8 @@ static void enter(struct job_watch *watch, double excess, double now_s)
 	state->known_us = (int64_t)(1e6 * now_s);
 	state->slower = 1 + excess;
 	state->before = state->now;
-	/* What is compared without a period is no iteration. */
-	state->before.period_s = watch->iterations.by_period ? speed->usual_s : NAN;
-	state->before.spread_s = watch->iterations.by_period ? speed->deviation_s : NAN;
+	state->before.period_s = speed->usual_s;
+	state->before.spread_s = speed->deviation_s;
 	for (unsigned i = 0; i < JOB_SPANS; i++)
 		speed->pending[i] = 0;
 	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count; i++)
@@ -272,19 +269,16 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 		return;
 	}
 	if (watch->state.phase != JOB_PHASE_RUNS || speed->usual_s <= 0 ||
-	    (watch->iterations.by_period && speed->usual_s < windows_least * watch_window(watch))) {
+	    !watch->iterations.by_period || speed->usual_s < windows_least * watch_window(watch)) {
 		usual_learn(watch, end_s);
 		return;
 	}
 
 	/* Without gaps, the duration depends on where in an iteration it begins, which changes slowly. */
 	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count &&
-	     (watch->iterations.by_gaps || speed->kept >= (watch->iterations.by_period ? 2 : BLOCKS_FEWEST)); i++) {
-		double limit = (watch->iterations.by_period ? deviations : unit_deviations) *
-			       (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(speed, spans[i]);
+	     (watch->iterations.by_gaps || speed->kept >= 2); i++) {
+		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(speed, spans[i]);
 
-		if (!watch->iterations.by_period && spans[i] < UNITS_FEWEST)
-			continue;
 		excess[i] = mean_of_last(speed, spans[i], 0) / speed->usual_s - 1;
 		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;
 		limit = fmax(limit, speed->learnt_from < JOB_BLOCK ? regular_slower_least : slower_least);
