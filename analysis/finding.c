@@ -327,8 +327,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"shows where a rank waits, the flight recorder of the collective library which "
 			"collective it did not enter, the kernel log errors of a GPU or HCA" },
 	[FINDING_JOB_SLOWER] = { .name = "job-slower",
-		.means = "the iterations of a running job take longer than before, or its rate is lower, and "
-			"it stays so",
+		.means = "the iterations of a running job take longer than before, and it stays so",
 		.limits = "slower by 5 %, and by more than the job's own spread explains, for several "
 			"iterations of at least 3.5 sweeps: warning",
 		.reason = "A job is compared with itself: most iterations of a training job take the same "

@@ -390,12 +390,12 @@ static void add_notes(const struct tenant_load *tenant, struct page *page)
 		      page_print(page, ", %s%.1f Gb/s sent, %s%.1f Gb/s received", mark, tenant->xmit / 1e9, mark,
 				 tenant->rcv / 1e9));
 	if (report->routes_known && tenant->unknown < tenant->port_count) {
-		page_add_note(page, PAGE_TEXT, false, "estimate: what its ports send to each other, and to other ports "
-			      "what remains, along the forwarding tables, fitted to the load of links (deviation left: "
-			      "%.1f %%)", 100 * tenant->fit_error);
+		page_add_note(page, PAGE_TEXT, false, "TENANT: an estimate from the forwarding tables, if its ports "
+			      "send to each other first and to others what remains; it misses the loads of links by "
+			      "%.1f %%", 100 * tenant->fit_error);
 		if (!tenant->is_partition)
-			page_add_note(page, PAGE_TEXT, false, "WITH ALL%%: if they communicate with all hosts alike "
-				      "(deviation left: %.1f %%)", 100 * tenant->open_fit_error);
+			page_add_note(page, PAGE_TEXT, false, "WITH ALL%%: the same if they send to all hosts "
+				      "alike; it misses them by %.1f %%", 100 * tenant->open_fit_error);
 	}
 	if (tenant->shared)
 		page_add_note(page, PAGE_TEXT, true, "%u port%s of the partition %s in others, too, and count%s only "

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analysis/health/jobs.h"
-#include "analysis/rate.h"
 #include "base/when.h"
 
 /* Causes are looked for again at this interval, for this time: some are found only after the slowdown began. */
@@ -234,10 +233,6 @@ static void hold_slower(struct health *health, const struct watched_jobs *jobs, 
 		FINDING_CAUSE_SLOWER_WAITS, FINDING_CAUSE_SLOWER_RAIL, FINDING_CAUSE_SLOWER_FABRIC,
 		FINDING_CAUSE_SLOWER_HOSTS };
 	const struct job_state *state = job->state;
-	/* state->now is not used: it includes time before the slowdown. */
-	const double period_s = state->before.period_s * state->slower;
-	const double bytes_per_s = state->before.bytes_per_s / state->slower;
-	char now[32], before[32], change[160];
 	struct health_open_finding *open;
 	const char *found[2] = { NULL, NULL };
 	int first = -1;
@@ -261,23 +256,16 @@ static void hold_slower(struct health *health, const struct watched_jobs *jobs, 
 		    first < 0 ? FINDING_CAUSE_SLOWER_HOSTS : names[first]);
 	if (!open)
 		return;
-	if (!isnan(period_s))
-		snprintf(change, sizeof(change), "an iteration " TENSE("takes", "took") " %.2f s instead of %.2f s, "
-			 "%.0f %% longer", period_s, state->before.period_s, 100 * (state->slower - 1));
-	else
-		snprintf(change, sizeof(change), "its rate " TENSE("is", "was") " %s instead of %s, %.0f %% lower",
-			 rate_format_bits(bytes_per_s, now, sizeof(now)),
-			 rate_format_bits(state->before.bytes_per_s, before, sizeof(before)),
-			 100 * (1 - 1 / state->slower));
-	health_text(open, "%s: %s%s%s", change, found[0] ? found[0] : "the cause is not known",
-		    found[1] ? "; also " : "", found[1] ? found[1] : "");
+	health_text(open, "an iteration " TENSE("takes", "took") " %.2f s instead of %.2f s, %.0f %% longer: %s%s%s",
+		    state->now.period_s, state->before.period_s, 100 * (state->slower - 1),
+		    found[0] ? found[0] : "the cause is not known", found[1] ? "; also " : "", found[1] ? found[1] : "");
 	open->extent = 100 * (state->slower - 1);
 	health_number(open, "job_number", (double)job->number);
 	health_number(open, "job_hosts", job->host_count);
 	health_number(open, "slower_percent", 100 * (state->slower - 1));
-	add_number(open, "period_s", period_s);
+	add_number(open, "period_s", state->now.period_s);
 	add_number(open, "period_before_s", state->before.period_s);
-	add_number(open, "bytes_per_s", bytes_per_s);
+	add_number(open, "bytes_per_s", state->now.bytes_per_s);
 	add_number(open, "bytes_per_s_before", state->before.bytes_per_s);
 }
 

@@ -388,7 +388,7 @@ TEST(all_hosts_have_the_whole_load)
 		assert_true(json_number_value(json_object_get(row, "tenant_share_percent")) > 97);
 	json_decref(page);
 	assert_int_equal(run(line, &output, NULL), 0);
-	assert_non_null(strstr(output, "estimate: what its ports send to each other"));
+	assert_non_null(strstr(output, "if its ports send to each other first"));
 	assert_non_null(strstr(output, "UPLINKS OF"));
 	free(output);
 }
