@@ -42,18 +42,6 @@ static const struct prior { double alike, sweeps; } priors[2][3] = {
 #define APART_LEAST 0.06
 #define APART_SWEEPS 8
 
-/*
- * Stages of a pipeline do the same one after another: they are alike with a lag. Both halves of the time have to show
- * the same lag, of rates that vary slowly enough to see one; of jobs that are not related, it drifts.
- */
-enum { LAG_MOST = 24, LAGS = 2 * LAG_MOST + 1, STAGE_SWEEPS = 192, STAGE_PAIRS_MOST = 2000 };
-#define STAGE_BEGIN_US INT64_C(10000000)
-#define STAGE_ALIKE 0.7
-#define STAGE_ALIKE_SAME_JOB 0.5
-#define STAGE_SMOOTH 0.4
-/* The first and the last stage have one neighbor, those between them two. */
-#define STAGE_RATE_FACTOR 2.2
-
 struct cluster {
 	uint32_t count, from;
 	int64_t began_us;
@@ -61,7 +49,6 @@ struct cluster {
 	float variation; /* sum of those of its hosts */
 	double low, high; /* their lowest and highest rate */
 	double distance; /* 1 - correlation of its hosts with the others, mean */
-	uint32_t stage_of; /* the first cluster of its pipeline: itself, if there is none */
 	float energy; /* of the sum */
 	float sum[CLUSTER_SWEEPS];
 };
@@ -347,82 +334,7 @@ static void reassign(struct work *work)
 	}
 }
 
-/* Correlation of a part of @a with that of @b @lag sweeps later. */
-static double correlate(const float *a, const float *b, int from, int until, int lag)
-{
-	double ab = 0, aa = 0, bb = 0;
-	int first = lag < 0 ? from - lag : from, end = lag > 0 ? until - lag : until;
-
-	for (int i = first; i < end; i++) {
-		double x = (double)a[i], y = (double)b[i + lag];
-
-		ab += x * y;
-		aa += x * x;
-		bb += y * y;
-	}
-	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
-}
-
-static bool is_smooth(const struct cluster *cluster)
-{
-	return correlate(cluster->sum, cluster->sum, (int)cluster->from, CLUSTER_SWEEPS, 1) >= STAGE_SMOOTH;
-}
-
-/* Correlation with the lag of the other half of the time, the lower one. */
-static double correlate_stages(const struct cluster *a, const struct cluster *b)
-{
-	int from = (int)(a->from > b->from ? a->from : b->from), middle = (from + CLUSTER_SWEEPS) / 2;
-	int best[2] = { 0, 0 };
-	double r[2][LAGS];
-
-	for (int half = 0; half < 2; half++)
-		for (int i = 0; i < LAGS; i++) {
-			r[half][i] = correlate(a->sum, b->sum, half ? middle : from, half ? CLUSTER_SWEEPS : middle,
-					       i - LAG_MOST);
-			if (r[half][i] > r[half][best[half]])
-				best[half] = i;
-		}
-	return fmin(r[0][best[1]], r[1][best[0]]);
-}
-
-static bool may_be_stage(const struct cluster *cluster)
-{
-	return cluster->count > 1 && cluster->began_us && CLUSTER_SWEEPS - cluster->from >= STAGE_SWEEPS &&
-	       is_smooth(cluster);
-}
-
-static bool have_stage_rates(const struct cluster *a, const struct cluster *b)
-{
-	return a->low <= b->high * STAGE_RATE_FACTOR && b->low <= a->high * STAGE_RATE_FACTOR;
-}
-
-static void merge_stages(struct work *work)
-{
-	unsigned pairs = 0;
-
-	for (uint32_t i = 0; i < work->count; i++) {
-		const struct cluster *a = &work->clusters[i];
-
-		if (!may_be_stage(a))
-			continue;
-		for (uint32_t j = 0; j < i && pairs < STAGE_PAIRS_MOST; j++) {
-			const struct cluster *b = &work->clusters[j];
-			bool same = a->job && a->job == b->job;
-
-			if (!may_be_stage(b) || llabs(a->began_us - b->began_us) > STAGE_BEGIN_US ||
-			    !have_stage_rates(a, b))
-				continue;
-			pairs++;
-			if (correlate_stages(a, b) < (same ? STAGE_ALIKE_SAME_JOB : STAGE_ALIKE))
-				continue;
-			/* Their rates are not added up: other stages are compared with each of them. */
-			work->clusters[i].stage_of = work->clusters[j].stage_of;
-			break;
-		}
-	}
-}
-
-/* How like each host is to the others of its cluster. Clusters are their own pipelines. */
+/* How like each host is to the others of its cluster. */
 static void rate_hosts(struct work *work)
 {
 	for (size_t i = 0; i < work->host_count; i++) {
@@ -435,8 +347,6 @@ static void rate_hosts(struct work *work)
 		host->alike = found.value;
 		host->sweeps = found.weight - priors[0][0].sweeps;
 	}
-	for (uint32_t i = 0; i < work->count; i++)
-		work->clusters[i].stage_of = i;
 }
 
 /* Number the clusters of several hosts. */
@@ -451,13 +361,8 @@ static int finish(const struct work *work, struct cluster_quality **ret, size_t 
 		free(numbers);
 		return err_nomem(err);
 	}
-	/* A pipeline has the number of its first stage, which is before the others. */
-	for (uint32_t i = 0; i < work->count; i++) {
-		const struct cluster *cluster = &work->clusters[i];
-
-		numbers[i] = cluster->count < 2 ? CLUSTER_NONE : cluster->stage_of != i ? numbers[cluster->stage_of] :
-			     (uint32_t)count++;
-	}
+	for (uint32_t i = 0; i < work->count; i++)
+		numbers[i] = work->clusters[i].count < 2 ? CLUSTER_NONE : (uint32_t)count++;
 	for (size_t i = 0; i < work->host_count; i++) {
 		struct cluster_host *host = &work->hosts[i];
 
@@ -512,7 +417,6 @@ int cluster_hosts(struct cluster_host *hosts, size_t count, int64_t slack_us, st
 		reassign(&work);
 	merge_all(&work);
 	rate_hosts(&work);
-	merge_stages(&work);
 	code = finish(&work, ret, ret_count, err);
 	free(work.clusters);
 	return code;

@@ -69,6 +69,7 @@ void job_detect_destroy(struct job_detect *detect)
 	free(detect->jobs);
 	free(detect->hosts);
 	free(detect->rates);
+	free(detect->differences);
 	free(detect);
 }
 
@@ -84,7 +85,7 @@ static int reserve_hosts(struct job_detect *detect, uint32_t host, struct error 
 {
 	size_t wanted = detect->host_capacity ? detect->host_capacity : 64;
 	struct detect_host *hosts;
-	float *rates;
+	float *rows;
 
 	if (host >= detect->host_capacity) {
 		while (wanted <= host)
@@ -93,16 +94,21 @@ static int reserve_hosts(struct job_detect *detect, uint32_t host, struct error 
 		if (!hosts)
 			return err_nomem(err);
 		detect->hosts = hosts;
-		rates = reallocarray(detect->rates, wanted, CLUSTER_SWEEPS * sizeof(*rates));
-		if (!rates)
+		rows = reallocarray(detect->rates, wanted, CLUSTER_SWEEPS * sizeof(*rows));
+		if (!rows)
 			return err_nomem(err);
-		detect->rates = rates;
+		detect->rates = rows;
+		rows = reallocarray(detect->differences, wanted, CLUSTER_SWEEPS * sizeof(*rows));
+		if (!rows)
+			return err_nomem(err);
+		detect->differences = rows;
 		detect->host_capacity = wanted;
 	}
 	for (; detect->host_count <= host; detect->host_count++) {
 		detect->hosts[detect->host_count] = (struct detect_host){ .job = NO_JOB };
 		for (size_t i = 0; i < CLUSTER_SWEEPS; i++)
-			detect->rates[detect->host_count * CLUSTER_SWEEPS + i] = NAN;
+			*detect_rate(detect, detect->host_count, i) =
+				*detect_difference(detect, detect->host_count, i) = NAN;
 	}
 	return 0;
 }
@@ -188,6 +194,21 @@ static void set_announced(struct detect_host *host, bool announced)
 	host->announced = announced;
 }
 
+/* A reading that others before it are missing of is of their sweeps, too. */
+static void record(struct job_detect *detect, const struct detect_reading *reading, float rate, float difference)
+{
+	int64_t sweeps = (reading->elapsed_us + detect->interval_us / 2) / detect->interval_us;
+
+	for (uint64_t i = 0; i < CLUSTER_SWEEPS && i < detect->sweep && (i == 0 || (int64_t)i < sweeps); i++) {
+		float *place = detect_rate(detect, reading->host, detect->sweep - i);
+
+		if (!isnan(*place))
+			break;
+		*place = rate;
+		*detect_difference(detect, reading->host, detect->sweep - i) = difference;
+	}
+}
+
 static void read_host(struct job_detect *detect, const struct detect_reading *reading, int64_t at_us)
 {
 	struct detect_host *host = &detect->hosts[reading->host];
@@ -205,7 +226,7 @@ static void read_host(struct job_detect *detect, const struct detect_reading *re
 	rate = xmit + rcv;
 	if (less < BOTH_WAYS_LEAST * more)
 		rate = fmax(2 * (fmin(xmit, rcv) - REPLY_SHARE * fmax(xmit, rcv)), 0);
-	*detect_rate(detect, reading->host, detect->sweep) = (float)rate;
+	record(detect, reading, (float)rate, (float)(xmit - rcv));
 	update_host(detect, host, rate, at_us - reading->elapsed_us, at_us);
 	host->xmit_sum += reading->xmit_bytes;
 	host->rcv_sum += reading->rcv_bytes;
@@ -537,7 +558,7 @@ int job_detect_step(struct job_detect *detect, int64_t at_us, const struct detec
 			return code;
 	detect->sweep++;
 	for (size_t i = 0; i < detect->host_count; i++)
-		*detect_rate(detect, i, detect->sweep) = NAN;
+		*detect_rate(detect, i, detect->sweep) = *detect_difference(detect, i, detect->sweep) = NAN;
 	for (size_t i = 0; i < count; i++)
 		read_host(detect, &readings[i], at_us);
 	for (size_t i = detect->job_count; i-- > 0;) {

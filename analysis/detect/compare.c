@@ -146,6 +146,8 @@ int detect_compare(const struct job_detect *detect, struct detect_comparison *re
 	code = gather(detect, ret, err);
 	if (code == 0)
 		code = cluster_hosts(ret->hosts, ret->host_count, slack_us, &qualities, &ret->cluster_count, err);
+	if (code == 0)
+		code = detect_join_stages(detect, ret->hosts, ret->host_count, qualities, &ret->cluster_count, err);
 	if (code == 0 && !(ret->clusters = calloc(ret->cluster_count + 1, sizeof(*ret->clusters))))
 		code = err_nomem(err);
 	if (code == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * state.h - what is recorded of hosts and jobs, and the result of comparing hosts; private to job_detect.c and
- * detect/compare.c
+ * detect/
  */
 #ifndef IBWIRE_ANALYSIS_DETECT_STATE_H
 #define IBWIRE_ANALYSIS_DETECT_STATE_H
@@ -42,6 +42,7 @@ struct job_detect {
 	int64_t evaluated_us;
 	struct detect_host *hosts;
 	float *rates;         /* of each host CLUSTER_SWEEPS, as a ring */
+	float *differences;   /* the same, of bytes sent less those received, per second */
 	size_t host_count, host_capacity;
 	struct detected_job *jobs;
 	size_t job_count, job_capacity;
@@ -52,6 +53,12 @@ struct job_detect {
 static inline float *detect_rate(const struct job_detect *detect, size_t host, uint64_t sweep)
 {
 	return &detect->rates[host * CLUSTER_SWEEPS + sweep % CLUSTER_SWEEPS];
+}
+
+/* Bytes sent less those received, per second; NAN: not known. */
+static inline float *detect_difference(const struct job_detect *detect, size_t host, uint64_t sweep)
+{
+	return &detect->differences[host * CLUSTER_SWEEPS + sweep % CLUSTER_SWEEPS];
 }
 
 /* A cluster of hosts, and the job whose hosts they are. */
@@ -81,5 +88,14 @@ void detect_comparison_done(struct detect_comparison *comparison);
 /* detect_confidence - how certain it is that a cluster is a job, 0..1. @job: with the hosts of the cluster */
 double detect_confidence(const struct job_detect *detect, const struct detected_job *job,
 			 const struct cluster_quality *quality);
+
+/*
+ * detect_join_stages - join clusters that are stages of one job
+ * @hosts, @host_count:  by cluster_hosts(); their cluster is set
+ * @qualities, @count:   of the clusters, which become fewer; those that are joined have the mean
+ * Return: 0 or ERR_NOMEM.
+ */
+int detect_join_stages(const struct job_detect *detect, struct cluster_host *hosts, size_t host_count,
+		       struct cluster_quality *qualities, size_t *count, struct error *err);
 
 #endif
