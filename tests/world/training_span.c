@@ -427,7 +427,8 @@ bool model_job_advance(struct training *world, struct model_job *job, double hor
 	struct span *span, last = {.end_s = job->now_s};
 	struct pipeline_host *hosts;
 
-	horizon_s = model_job_time(job, horizon_s);
+	/* The span in which a job is killed remains, for its counters at that time. */
+	horizon_s = model_job_time(job, fmin(horizon_s, (double)job->is.end_us / 1e6));
 	while (job->count > 1 && job->spans[(job->first + 1) % job->capacity].begin_s < horizon_s) {
 		job->first = (job->first + 1) % job->capacity;
 		job->count--;
@@ -457,7 +458,7 @@ bool model_job_advance(struct training *world, struct model_job *job, double hor
 		job->prologue = 2;
 		job->next_checkpoint_s = span->end_s + job->is.checkpoint_every_s;
 		job->next_eval_s = span->end_s + job->is.eval_every_s;
-	} else if (model_world_time(job, job->now_s) * 1e6 >= (double)job->is.stop_us) {
+	} else if (model_world_time(job, job->now_s) * 1e6 >= fmin((double)job->is.stop_us, (double)job->is.end_us)) {
 		span->end_s = INFINITY;
 	} else if (job->now_s >= job->next_checkpoint_s) {
 		job->next_checkpoint_s = job->now_s + job->is.checkpoint_every_s;

@@ -72,6 +72,34 @@ TEST(counters_are_monotonous_and_balanced)
 	}
 }
 
+/* A job that is killed sends nothing from then on, nor when its history is dropped, minutes later. */
+TEST(a_killed_job_sends_no_more)
+{
+	for (uint64_t seed = 0; seed < test_cases(8); seed++) {
+		struct training_shape shape = SHAPE;
+		struct training_job job;
+		const uint32_t hosts[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+		struct training *world;
+		double killed = 200.7 + (double)seed, was = INFINITY;
+
+		shape.seed = seed;
+		world = training_create(&shape);
+		assert_non_null(world);
+		training_draw(seed, &shape, hosts, 8, 0, seconds(7200), &job);
+		job.end_us = seconds(killed);
+		assert_int_equal(training_add(world, &job), 0);
+		for (double at = killed + 1; at < 1500; at += 50) {
+			struct training_counters now;
+
+			assert_true(training_advance(world, seconds(at)));
+			training_counters(world, 0, seconds(at), &now);
+			assert_true(now.xmit_bytes - was < 20e6);
+			was = now.xmit_bytes;
+		}
+		training_destroy(world);
+	}
+}
+
 /* After a stop nothing is sent but background; before, the period is that of the parameters. */
 TEST(a_stop_ends_all_traffic)
 {
