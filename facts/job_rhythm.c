@@ -76,6 +76,13 @@ static void add_advice(struct sentence *sentence, double shortest_s)
 		add(sentence, "; an interval of 1 s would show those of 2 s and more");
 }
 
+/* Where no period is known. */
+static void add_slower(struct sentence *sentence, const struct job_rhythm *rhythm)
+{
+	if (rhythm->phase == JOB_PHASE_SLOWER && !isnan(rhythm->trend_percent))
+		add(sentence, ", %.0f %% slower than before", rhythm->trend_percent);
+}
+
 static void add_rhythm(struct sentence *sentence, const struct job_rhythm *rhythm)
 {
 	char chars[WHEN_SIZE];
@@ -88,8 +95,7 @@ static void add_rhythm(struct sentence *sentence, const struct job_rhythm *rhyth
 		add(sentence, "sends all the time");
 		if (!isnan(rhythm->bytes_per_s))
 			add(sentence, ", %s", rate_format_bits(rhythm->bytes_per_s, chars, sizeof(chars)));
-		if (rhythm->phase == JOB_PHASE_SLOWER && !isnan(rhythm->trend_percent))
-			add(sentence, ", %.0f %% slower than before", rhythm->trend_percent);
+		add_slower(sentence, rhythm);
 		break;
 	case RHYTHM_PERIODIC:
 		add(sentence, "iteration %s", isnan(rhythm->period_s) ? "of an unknown length" :
@@ -100,9 +106,11 @@ static void add_rhythm(struct sentence *sentence, const struct job_rhythm *rhyth
 	case RHYTHM_IRREGULAR:
 		add(sentence, "phases without a period");
 		add_share(sentence, rhythm, "the time");
+		add_slower(sentence, rhythm);
 		break;
 	case RHYTHM_UNRESOLVABLE:
 		add_advice(sentence, rhythm->shortest_s);
+		add_slower(sentence, rhythm);
 		break;
 	default:
 		add(sentence, "unknown: too few sweeps yet");

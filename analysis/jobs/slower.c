@@ -180,16 +180,44 @@ static double change_point(const struct job_speed *speed, double slower)
 	return since;
 }
 
+void slowdown_begin(struct job_watch *watch, double slower, int64_t since_us, int64_t known_us,
+		    const struct job_scale *found)
+{
+	struct job_state *state = &watch->state;
+
+	watch->pace.found = found;
+	state->phase = JOB_PHASE_SLOWER;
+	state->since_us = since_us;
+	state->known_us = known_us;
+	state->slower = slower;
+	state->before = state->now;
+}
+
+void slowdown_end(struct job_watch *watch, bool over)
+{
+	struct job_state *state = &watch->state;
+
+	/* As before, until there are points enough. */
+	if (over) {
+		watch->speed_us = watch->busy_us;
+		state->now = state->before;
+	}
+	state->phase = JOB_PHASE_RUNS;
+	state->since_us = state->known_us = 0;
+	state->slower = 1;
+	state->suspect_count = 0;
+	state->rails_fell = 0;
+	watch->pace.found = NULL;
+	speed_break(watch);
+	pace_break(watch);
+}
+
 static void enter(struct job_watch *watch, double excess, double now_s)
 {
 	struct job_speed *speed = &watch->speed;
 	struct job_state *state = &watch->state;
 
-	state->phase = JOB_PHASE_SLOWER;
-	state->since_us = (int64_t)(1e6 * change_point(speed, excess));
-	state->known_us = (int64_t)(1e6 * now_s);
-	state->slower = 1 + excess;
-	state->before = state->now;
+	slowdown_begin(watch, 1 + excess, (int64_t)(1e6 * change_point(speed, excess)), (int64_t)(1e6 * now_s), NULL);
 	state->before.period_s = speed->usual_s;
 	state->before.spread_s = speed->deviation_s;
 	for (unsigned i = 0; i < JOB_SPANS; i++)
@@ -203,19 +231,7 @@ static void enter(struct job_watch *watch, double excess, double now_s)
 
 static void leave(struct job_watch *watch)
 {
-	struct job_state *state = &watch->state;
-
-	/* As before, until there are points enough. */
-	if (watch->speed.fast) {
-		watch->speed_us = watch->busy_us;
-		state->now = state->before;
-	}
-	state->phase = JOB_PHASE_RUNS;
-	state->since_us = state->known_us = 0;
-	state->slower = 1;
-	state->suspect_count = 0;
-	state->rails_fell = 0;
-	speed_break(watch);
+	slowdown_end(watch, watch->speed.fast > 0);
 }
 
 static void slower_step(struct job_watch *watch, double end_s)
@@ -247,11 +263,8 @@ static void slower_step(struct job_watch *watch, double end_s)
 		leave(watch);
 		return;
 	}
-	if (end_s - speed->new_since_s > usual_for_s) {
+	if (end_s - speed->new_since_s > usual_for_s)
 		speed_reset(watch);
-		return;
-	}
-	suspects_of_slowdown(watch);
 }
 
 void speed_step(struct job_watch *watch, double end_s, double seconds)
@@ -265,7 +278,8 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 	}
 	speed->recent[speed->recent_count++] = (struct job_duration){ end_s, (float)seconds };
 	if (watch->state.phase == JOB_PHASE_SLOWER) {
-		slower_step(watch, end_s);
+		if (!watch->pace.found)
+			slower_step(watch, end_s);
 		return;
 	}
 	if (watch->state.phase != JOB_PHASE_RUNS || speed->usual_s <= 0 ||
@@ -285,7 +299,6 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 		limit = fmax(limit, largest_ratio * (double)speed->largest[i]);
 		if (excess[i] > limit) {
 			enter(watch, excess[i], end_s);
-			suspects_of_slowdown(watch);
 			return;
 		}
 	}
@@ -330,7 +343,7 @@ bool speed_keep(struct job_watch *watch)
 
 void speed_reset(struct job_watch *watch)
 {
-	if (watch->state.phase == JOB_PHASE_SLOWER)
+	if (watch->state.phase == JOB_PHASE_SLOWER && !watch->pace.found)
 		leave(watch);
 	memset(&watch->speed, 0, sizeof(watch->speed));
 }

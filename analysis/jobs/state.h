@@ -64,6 +64,31 @@ struct job_speed {
 	double new_since_s;       /* since when it is slower */
 };
 
+enum {
+	JOB_SCALES = 3,           /* lengths of blocks */
+	JOB_BLOCKS_BEST = 5,      /* of which the best is compared; they span twice the length of one */
+	JOB_BESTS = 160,          /* that are learnt */
+};
+
+/* What is sent in blocks of one length, which overlap. */
+struct job_scale {
+	struct job_rate { double end_s; float rate, gap_s; } blocks[JOB_BLOCKS_BEST]; /* the newest at count - 1 */
+	unsigned count, waits;    /* blocks since a best was learnt */
+	struct job_best { double end_s; float best, rate, gap_s, own_gap_s; } bests[JOB_BESTS]; /* a ring */
+	unsigned kept, oldest;
+	unsigned learnt;          /* bests that the following is from */
+	float usual, lowest, deviation; /* bests: median, least, standard deviation; bytes per second */
+	float spread;             /* standard deviation of blocks, as a share */
+	float gap_s;              /* usual longest gap in a block */
+};
+
+struct job_pace {
+	struct job_scale scales[JOB_SCALES];
+	int64_t from_us;          /* windows before are not comparable */
+	const struct job_scale *found; /* the current slowdown; NULL: none, or iterations show it */
+	double back;              /* rate above which it is over */
+};
+
 struct job_member_state {
 	int64_t read_us;          /* CLOCK_BOOTTIME of the last reading; 0: none */
 	int64_t busy_us;          /* of the last one that shows traffic; 0: none */
@@ -131,6 +156,7 @@ struct job_watch {
 	} run;
 	struct job_iterations iterations;
 	struct job_speed speed;
+	struct job_pace pace;
 
 	int64_t speed_us;         /* the last slowdown began or ended; 0: none */
 	struct rhythm history[JOB_HISTORY]; /* a ring of the last hour: the oldest at @history_next if it is full */
@@ -186,6 +212,23 @@ void speed_step(struct job_watch *watch, double end_s, double seconds);
 void speed_break(struct job_watch *watch);
 bool speed_keep(struct job_watch *watch);
 void speed_reset(struct job_watch *watch);
+
+/*
+ * slowdown_begin - enter JOB_PHASE_SLOWER
+ * @slower: as in struct job_state
+ * @found:  by the rate at this scale; NULL: by iterations
+ * slowdown_end - @over: it is as fast as before; else it was none, or is usual now
+ */
+void slowdown_begin(struct job_watch *watch, double slower, int64_t since_us, int64_t known_us,
+		    const struct job_scale *found);
+void slowdown_end(struct job_watch *watch, bool over);
+
+/*
+ * pace_step - evaluate the rate up to the newest window; enters or leaves JOB_PHASE_SLOWER
+ * pace_break - windows are not comparable across this moment
+ */
+void pace_step(struct job_watch *watch);
+void pace_break(struct job_watch *watch);
 
 /* suspects_of_slowdown - fill the suspects of a job that is slower, most suspected first, and rails_fell */
 void suspects_of_slowdown(struct job_watch *watch);

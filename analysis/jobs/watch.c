@@ -297,8 +297,11 @@ static void slowdown_step(struct job_watch *watch)
 		rhythm_of(watch->series, points_until(watch, count, watch->speed_us), &before);
 		if (before.kind != RHYTHM_UNKNOWN)
 			state->before = before;
-		state->before.period_s = period_s;
-		state->before.spread_s = spread_s;
+		/* Iterations show it more exactly. */
+		if (!watch->pace.found) {
+			state->before.period_s = period_s;
+			state->before.spread_s = spread_s;
+		}
 		state->now = state->before;
 		state->now.wire_share /= state->slower;
 		rhythm_now(watch, count);
@@ -340,16 +343,21 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 
 	pause_step(watch, &sums, suspended);
 	stall_step(watch, at_us);
-	if (suspended)
+	if (suspended) {
 		speed_break(watch);
+		pace_break(watch);
+	}
 	absent_step(watch, &sums);
 	if (watch->state.phase != JOB_PHASE_STALLED) {
 		if ((watch->sweeps + watch->members[0].node_guid) % RHYTHM_SWEEPS == 0)
 			rhythm_learn(watch);
 		iterations_step(watch, &point);
 	}
-	if (watch->state.phase == JOB_PHASE_SLOWER)
+	pace_step(watch);
+	if (watch->state.phase == JOB_PHASE_SLOWER) {
+		suspects_of_slowdown(watch);
 		slowdown_step(watch);
+	}
 	return &watch->state;
 }
 

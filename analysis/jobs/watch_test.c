@@ -272,7 +272,7 @@ TEST(a_slower_host_is_found_within_seconds)
 {
 	enum { CASES_MOST = 100 };
 	double delay[CASES_MOST];
-	unsigned cases = 24, sound = 0, kept = 0, back = 0, judged = cases;
+	unsigned cases = 24, sound = 0, kept = 0, back = 0;
 
 	for (unsigned i = 0; i < cases; i++) {
 		struct job job = random_job(4000 + i);
@@ -290,13 +290,6 @@ TEST(a_slower_host_is_found_within_seconds)
 			}
 			if (job.now < job.slow_at && job.state->phase != JOB_PHASE_LEARNING)
 				assert_int_equal(job.state->phase, JOB_PHASE_RUNS);
-		}
-		/* Shorter iterations are not judged: four sweeps are needed, or nearly so. */
-		if (job.period < 3.5) {
-			assert_true(isnan(found));
-			judged--;
-			job_watch_destroy(job.watch);
-			continue;
 		}
 		if (isnan(found)) {
 			if (job.known_at > 0)
@@ -317,9 +310,9 @@ TEST(a_slower_host_is_found_within_seconds)
 	}
 	qsort(delay, kept, sizeof(*delay), compare);
 	printf("  %u of %u slowdowns found: %.1f s (median), %.1f s (9 of 10), %.1f s (worst) after they could be "
-	       "known; %u with the right beginning, %u over when they were\n", kept, judged, delay[kept / 2],
+	       "known; %u with the right beginning, %u over when they were\n", kept, cases, delay[kept / 2],
 	       delay[kept * 9 / 10], delay[kept - 1], sound, back);
-	assert_true(judged >= 20 && kept * 10 >= judged * 9 && delay[kept / 2] <= 3);
+	assert_true(kept * 10 >= cases * 9 && delay[kept / 2] <= 3);
 }
 
 /* A slowdown of a quarter soon after the begin: 4 s of which 30 % are on the wire, then 5.1 s. */
