@@ -34,12 +34,14 @@ static const struct prior { double alike, sweeps; } priors[2][3] = {
 
 #define NOTHING 1e-3
 
-/* Rates that vary by less than this say less: they may be noise. */
-#define VARIATION_FULL 0.04f
-
-/* A host of another job may be like a close one, but is less so than its own hosts. */
+/*
+ * A host of another job may be like a close one, but is less so than its own hosts: the distance, 1 - correlation, is
+ * at most this multiple of that among them.
+ */
 #define APART_FACTOR 4
 #define APART_LEAST 0.06
+/* The distance of two hosts is no measure yet. */
+#define APART_UNKNOWN 0.01
 #define APART_SWEEPS 8
 
 struct cluster {
@@ -140,14 +142,15 @@ struct likeness {
 };
 
 /* @inside: @a is a part of @b, which is compared without it. */
-static struct likeness alike(const struct side *a, const struct side *b, bool inside, int64_t slack_us)
+static struct likeness alike(const struct side *a, const struct side *b, bool inside,
+			     const struct cluster_limits *limits)
 {
 	uint32_t from = a->from > b->from ? a->from : b->from;
 	double ab = (double)product(a->sum, b->sum, from);
 	double aa = (double)(from > a->from ? product(a->sum, a->sum, from) : a->energy);
 	double bb = (double)(from > b->from ? product(b->sum, b->sum, from) : b->energy);
-	float variation = fminf(fminf(a->variation, b->variation) / VARIATION_FULL, 1);
-	const struct prior *prior = prior_of(a, b, slack_us, CLUSTER_SWEEPS - from);
+	float variation = fminf(fminf(a->variation, b->variation) / limits->noise, 1);
+	const struct prior *prior = prior_of(a, b, limits->slack_us, CLUSTER_SWEEPS - from);
 	struct likeness ret = { .sweeps = (CLUSTER_SWEEPS - from) * (double)variation };
 
 	if (inside) {
@@ -185,7 +188,7 @@ struct work {
 	size_t host_count;
 	struct cluster *clusters;
 	size_t count;
-	int64_t slack_us;
+	const struct cluster_limits *limits;
 };
 
 static void begin_cluster(struct work *work, struct cluster_host *host)
@@ -214,8 +217,8 @@ static uint32_t find_best(const struct work *work, const struct cluster_host *ho
 		if (i == own || cluster->count < least)
 			continue;
 		other = side_of(cluster);
-		found = alike(&side, &other, false, work->slack_us);
-		if (found.value > ret->value && fits(&found, cluster->count < 3 ? 1 : cluster->distance)) {
+		found = alike(&side, &other, false, work->limits);
+		if (found.value > ret->value && fits(&found, cluster->count < 3 ? APART_UNKNOWN : cluster->distance)) {
 			*ret = found;
 			best = i;
 		}
@@ -291,7 +294,7 @@ static void merge_all(struct work *work)
 				if (j == i || b->count < 2)
 					continue;
 				other = side_of(b);
-				found = alike(&one, &other, false, work->slack_us);
+				found = alike(&one, &other, false, work->limits);
 				if (found.value <= most || !fits(&found, fmax(a->distance, b->distance)))
 					continue;
 				most = found.value;
@@ -310,7 +313,7 @@ static struct likeness alike_others(const struct work *work, const struct cluste
 	const struct cluster *cluster = &work->clusters[host->cluster];
 	struct side side = side_of_host(host), whole = side_of(cluster);
 
-	return alike(&side, &whole, true, work->slack_us);
+	return alike(&side, &whole, true, work->limits);
 }
 
 /* Move each host to the cluster that it is most like now. */
@@ -395,12 +398,12 @@ static int by_job(const void *a, const void *b)
 	return one->host < other->host ? -1 : one->host > other->host;
 }
 
-int cluster_hosts(struct cluster_host *hosts, size_t count, int64_t slack_us, struct cluster_quality **ret,
-		  size_t *ret_count, struct error *err)
+int cluster_hosts(struct cluster_host *hosts, size_t count, const struct cluster_limits *limits,
+		  struct cluster_quality **ret, size_t *ret_count, struct error *err)
 {
 	enum { PASSES = 2 };
 	/* Each pass begins a cluster for a host at most. */
-	struct work work = { hosts, count, NULL, 0, slack_us };
+	struct work work = { hosts, count, NULL, 0, limits };
 	int code;
 
 	*ret = NULL;

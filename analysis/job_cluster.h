@@ -40,14 +40,18 @@ struct cluster_quality {
 	double sweeps;       /* of evidence: compared, counted less where rates hardly vary, and of a common begin */
 };
 
+struct cluster_limits {
+	int64_t slack_us; /* hosts that begin within this time begin together */
+	float noise;      /* share of a rate by which it may vary because readings are not simultaneous */
+};
+
 /*
  * cluster_hosts - partition hosts
  * @hosts:     are sorted
- * @slack_us:  hosts that begin within this time begin together
  * @ret:       for free(): the clusters, by the number in cluster_host.cluster
  * Return: 0 or ERR_NOMEM.
  */
-int cluster_hosts(struct cluster_host *hosts, size_t count, int64_t slack_us, struct cluster_quality **ret,
-		  size_t *ret_count, struct error *err);
+int cluster_hosts(struct cluster_host *hosts, size_t count, const struct cluster_limits *limits,
+		  struct cluster_quality **ret, size_t *ret_count, struct error *err);
 
 #endif

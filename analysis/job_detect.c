@@ -226,7 +226,8 @@ static void read_host(struct job_detect *detect, const struct detect_reading *re
 	rate = xmit + rcv;
 	if (less < BOTH_WAYS_LEAST * more)
 		rate = fmax(2 * (fmin(xmit, rcv) - REPLY_SHARE * fmax(xmit, rcv)), 0);
-	record(detect, reading, (float)rate, (float)(xmit - rcv));
+	/* Data of a storage comes on top of what is compared. */
+	record(detect, reading, (float)fmin(rate, 2 * fmin(xmit, rcv)), (float)(xmit - rcv));
 	update_host(detect, host, rate, at_us - reading->elapsed_us, at_us);
 	host->xmit_sum += reading->xmit_bytes;
 	host->rcv_sum += reading->rcv_bytes;

@@ -17,6 +17,9 @@
 #define BEGIN_SWEEPS 1
 #define BEGIN_LEAST_US (3 * US_PER_S)
 
+/* Rates that vary by less at sweeps of 1 s say less: readings of a sweep are some milliseconds apart. */
+#define NOISE_MOST 0.04f
+
 /* After this many sweeps of evidence, confidence is half of what it can become. */
 #define CONFIDENCE_SWEEPS 6
 /* This share of confidence does not depend on whether the hosts send as many bytes as they receive. */
@@ -138,14 +141,17 @@ double detect_confidence(const struct job_detect *detect, const struct detected_
 
 int detect_compare(const struct job_detect *detect, struct detect_comparison *ret, struct error *err)
 {
-	int64_t slack_us = at_least(BEGIN_LEAST_US, BEGIN_SWEEPS * detect->interval_us);
+	struct cluster_limits limits = {
+		.slack_us = at_least(BEGIN_LEAST_US, BEGIN_SWEEPS * detect->interval_us),
+		.noise = NOISE_MOST * detect_noise(detect),
+	};
 	struct cluster_quality *qualities = NULL;
 	int code;
 
 	*ret = (struct detect_comparison){ 0 };
 	code = gather(detect, ret, err);
 	if (code == 0)
-		code = cluster_hosts(ret->hosts, ret->host_count, slack_us, &qualities, &ret->cluster_count, err);
+		code = cluster_hosts(ret->hosts, ret->host_count, &limits, &qualities, &ret->cluster_count, err);
 	if (code == 0)
 		code = detect_join_stages(detect, ret->hosts, ret->host_count, qualities, &ret->cluster_count, err);
 	if (code == 0 && !(ret->clusters = calloc(ret->cluster_count + 1, sizeof(*ret->clusters))))

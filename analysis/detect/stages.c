@@ -14,14 +14,14 @@
 
 enum {
 	SWEEPS_LEAST = 12,   /* that are compared */
-	STORAGE_SWEEPS = 16,  /* one of so many is left out: in it, jobs load data or write a checkpoint */
+	STORAGE_SWEEPS = 16, /* one of so many is left out: in it, jobs load data or write a checkpoint */
 };
 
 /* Stages begin within this time. */
 #define BEGIN_US (10 * US_PER_S)
 
-/* Hosts that send what they receive: root mean square of the difference, as a share of that of the rate. */
-#define BALANCED 0.005
+/* Hosts that send what they receive: root mean square of the difference, as a share of that of the rate; sweeps of 1 s. */
+#define BALANCED 0.001
 
 /*
  * Sum of squares of the sum of differences, as a share of the sum of their squares: 1 of jobs that are not related, 0
@@ -56,7 +56,7 @@ static double square(float x)
 }
 
 /* Sets what follows from rates and differences. */
-static void update(struct group *group)
+static void update(struct group *group, double balanced)
 {
 	uint32_t count = CLUSTER_SWEEPS - group->from;
 	float sorted[CLUSTER_SWEEPS], most;
@@ -75,7 +75,7 @@ static void update(struct group *group)
 		rates += square(group->rate[i]);
 		differences += square(group->difference[i]);
 	}
-	group->balanced = differences <= BALANCED * BALANCED * rates;
+	group->balanced = differences <= balanced * balanced * rates;
 	group->left = differences;
 }
 
@@ -104,7 +104,7 @@ static void add_hosts(const struct job_detect *detect, struct group *groups, con
 }
 
 /* Adds @from to @to, which is before it. */
-static void add_group(struct group *to, struct group *from)
+static void add_group(struct group *to, struct group *from, double balanced)
 {
 	from->into = to->into;
 	if (from->from > to->from)
@@ -114,7 +114,7 @@ static void add_group(struct group *to, struct group *from)
 		to->rate[i] += from->rate[i];
 		to->difference[i] += from->difference[i];
 	}
-	update(to);
+	update(to, balanced);
 }
 
 /* What remains of the differences of two groups, as a share. */
@@ -133,7 +133,7 @@ static double remaining(const struct group *a, const struct group *b, int64_t sl
 }
 
 /* Joins each group with the one that cancels most of its differences, until none does. */
-static void join(struct group *groups, uint32_t count, int64_t slack_us)
+static void join(struct group *groups, uint32_t count, int64_t slack_us, double balanced)
 {
 	bool joined = true;
 
@@ -154,7 +154,7 @@ static void join(struct group *groups, uint32_t count, int64_t slack_us)
 			}
 			if (best == i)
 				continue;
-			add_group(&groups[i < best ? i : best], &groups[i < best ? best : i]);
+			add_group(&groups[i < best ? i : best], &groups[i < best ? best : i], balanced);
 			joined = true;
 		}
 	}
@@ -195,16 +195,17 @@ int detect_join_stages(const struct job_detect *detect, struct cluster_host *hos
 {
 	struct group *groups = calloc(*count + 1, sizeof(*groups));
 	uint32_t *numbers = calloc(*count + 1, sizeof(*numbers));
+	double balanced = BALANCED * (double)detect_noise(detect);
 	int code = groups && numbers ? 0 : err_nomem(err);
 
 	if (code == 0) {
 		add_hosts(detect, groups, hosts, host_count);
 		for (uint32_t i = 0; i < *count; i++) {
 			groups[i].into = i;
-			update(&groups[i]);
+			update(&groups[i], balanced);
 			groups[i].of_parts = groups[i].left;
 		}
-		join(groups, (uint32_t)*count, at_least(BEGIN_US, 2 * detect->interval_us));
+		join(groups, (uint32_t)*count, at_least(BEGIN_US, 2 * detect->interval_us), balanced);
 		renumber(groups, hosts, host_count, qualities, numbers, count);
 	}
 	free(groups);

@@ -55,6 +55,12 @@ static inline float *detect_rate(const struct job_detect *detect, size_t host, u
 	return &detect->rates[host * CLUSTER_SWEEPS + sweep % CLUSTER_SWEEPS];
 }
 
+/* Noise of rates, as readings are not simultaneous, as a share of that at sweeps of 1 s. */
+static inline float detect_noise(const struct job_detect *detect)
+{
+	return (float)US_PER_S / (float)at_least(detect->interval_us, US_PER_S);
+}
+
 /* Bytes sent less those received, per second; NAN: not known. */
 static inline float *detect_difference(const struct job_detect *detect, size_t host, uint64_t sweep)
 {
