@@ -20,7 +20,7 @@ enum {
 /* Stages begin within this time. */
 #define BEGIN_US (10 * US_PER_S)
 
-/* Hosts that send what they receive: root mean square of the difference, as a share of that of the rate; sweeps of 1 s. */
+/* Hosts that send what they receive: root mean square of the difference, as a share of that of the rate, at 1 s. */
 #define BALANCED 0.001
 
 /*
