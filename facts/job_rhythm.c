@@ -226,12 +226,12 @@ static void fill_phase(struct result *result, size_t at, const void *row)
 #define RHYTHM(member) .row = JOB_RHYTHM_ROW, COLUMN_MEMBER(struct job_rhythm, member)
 
 const struct column job_rhythm_columns[] = {
-	{ .key = "period_s", .title = "ITERATION", .kind = COLUMN_SPAN_S, .priority = 2, .row = JOB_RHYTHM_ROW,
+	{ .key = "period_s", .title = "ITERATION", .kind = COLUMN_SPAN_S, .priority = 1, .row = JOB_RHYTHM_ROW,
 	  .fill = fill_period, .number = number_period,
 	  .help = "length of an iteration by its traffic, or why there is none: < 20 s: too short for the sweeps" },
-	{ .key = "wire_percent", .title = "WIRE%", .kind = COLUMN_PERCENT, .priority = 3, RHYTHM(wire_percent),
+	{ .key = "wire_percent", .title = "WIRE%", .kind = COLUMN_PERCENT, .priority = 2, RHYTHM(wire_percent),
 	  .help = "share of the time in which it communicates" },
-	{ .key = "trend_percent", .title = "LONGER%", .kind = COLUMN_PERCENT, .priority = 4, RHYTHM(trend_percent),
+	{ .key = "trend_percent", .title = "LONGER%", .kind = COLUMN_PERCENT, .priority = 2, RHYTHM(trend_percent),
 	  .help = "how much longer an iteration is than an hour ago, or than before a slowdown" },
 	{ .key = "phase", .title = "PHASE", .kind = COLUMN_TEXT, .priority = 1, .row = JOB_RHYTHM_ROW,
 	  .fill = fill_phase,
