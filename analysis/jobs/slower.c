@@ -13,8 +13,8 @@
 static const unsigned spans[JOB_SPANS] = { 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
 static const double slower_least = 0.05;   /* less is not reported: healthy jobs vary by a few percent */
 /*
- * Only iterations of as many windows are judged: of shorter ones, and without a period, an evaluation, a checkpoint or
- * their beat with the sweeps looks like a slowdown.
+ * Only iterations of as many windows are judged here: of shorter ones, and without a period, an evaluation, a
+ * checkpoint or their beat with the sweeps looks like a slowdown. pace.c judges all.
  */
 static const double windows_least = 3.5;
 /*
