@@ -67,6 +67,12 @@ static inline float *detect_difference(const struct job_detect *detect, size_t h
 	return &detect->differences[host * CLUSTER_SWEEPS + sweep % CLUSTER_SWEEPS];
 }
 
+/* detect_reserve_host - memory for a host and those before it. Return: 0 or ERR_NOMEM */
+int detect_reserve_host(struct job_detect *detect, uint32_t host, struct error *err);
+
+/* detect_read_host - record a reading of a sweep that ended at @at_us, CLOCK_BOOTTIME; its host has been reserved */
+void detect_read_host(struct job_detect *detect, const struct detect_reading *reading, int64_t at_us);
+
 /* A cluster of hosts, and the job whose hosts they are. */
 struct detect_cluster {
 	struct cluster_quality quality;
