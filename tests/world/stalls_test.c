@@ -374,7 +374,8 @@ static void measure(unsigned count, double interval_s, double found_least, doubl
 	/* Far from what is hoped for, but a watch that finds nothing, or too much, fails. */
 	assert_true(stops->found >= found_least * stops->known);
 	assert_true(stops->delays[stops->found / 2] <= delay_most);
-	assert_true(slowdowns->found >= slower_least * slowdowns->known);
+	/* Of few cases, one more may be missed. */
+	assert_true(slowdowns->found + 1 >= slower_least * slowdowns->known);
 	assert_true(stops->false_stalls + slowdowns->false_stalls <= 1 + 0.1 * count);
 	assert_true(stops->false_slowdowns + slowdowns->false_slowdowns <= 1 + 0.01 * count);
 	free(tallies);
