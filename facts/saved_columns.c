@@ -110,7 +110,7 @@ const struct column job_columns[] = {
 	  .help = "running, suspended, ended, replaced by another job on its hosts, or expired" },
 	{ .key = "ended_by", .title = "ENDED BY", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE,
 	  .fill = fill_job_text, .which = JOB_ENDED_BY, .help = "id of the job that replaced it" },
-	{ .key = "exit_status", .title = "STATUS", .kind = COLUMN_INTEGER, .priority = 3,
+	{ .key = "exit_status", .title = "STATUS", .kind = COLUMN_INTEGER, .priority = 1,
 	  .number = number_exit_status, .help = "exit status, if it is known" },
 	{ .key = "command", .title = "COMMAND", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 6,
 	  .fill = fill_job_text, .which = JOB_COMMAND, .help = "command of ibwire run" },

@@ -236,7 +236,7 @@ static void hold_slower(struct health *health, const struct watched_jobs *jobs, 
 	const struct job_state *state = job->state;
 	struct health_open_finding *open;
 	const char *found[2] = { NULL, NULL };
-	char before[32], now[32];
+	char before[32], now[32], why[2 * sizeof(job->causes[0]) + 64];
 	int first = -1;
 
 	if (state->since_us != job->slower_us) {
@@ -258,17 +258,15 @@ static void hold_slower(struct health *health, const struct watched_jobs *jobs, 
 		    first < 0 ? FINDING_CAUSE_SLOWER_HOSTS : names[first]);
 	if (!open)
 		return;
+	snprintf(why, sizeof(why), "%.0f %% longer: %s%s%s", 100 * (state->slower - 1),
+		 found[0] ? found[0] : "the cause is not known", found[1] ? "; also " : "", found[1] ? found[1] : "");
 	if (isnan(state->before.period_s))
 		health_text(open, "its ports " TENSE("send", "sent") " %s instead of %s, iterations "
-			    TENSE("take", "took") " %.0f %% longer: %s%s%s", rate_format_bits(state->now.bytes_per_s, now, sizeof(now)),
-			    rate_format_bits(state->before.bytes_per_s, before, sizeof(before)),
-			    100 * (state->slower - 1), found[0] ? found[0] : "the cause is not known",
-			    found[1] ? "; also " : "", found[1] ? found[1] : "");
+			    TENSE("take", "took") " %s", rate_format_bits(state->now.bytes_per_s, now, sizeof(now)),
+			    rate_format_bits(state->before.bytes_per_s, before, sizeof(before)), why);
 	else
-		health_text(open, "an iteration " TENSE("takes", "took") " %.2f s instead of %.2f s, %.0f %% longer: "
-			    "%s%s%s", state->now.period_s, state->before.period_s, 100 * (state->slower - 1),
-			    found[0] ? found[0] : "the cause is not known", found[1] ? "; also " : "",
-			    found[1] ? found[1] : "");
+		health_text(open, "an iteration " TENSE("takes", "took") " %.2f s instead of %.2f s, %s",
+			    state->now.period_s, state->before.period_s, why);
 	open->extent = 100 * (state->slower - 1);
 	health_number(open, "job_number", (double)job->number);
 	health_number(open, "job_hosts", job->host_count);
