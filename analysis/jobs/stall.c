@@ -20,17 +20,22 @@ enum { REGULAR_COUNT = 4 };
 static const double regular_near = 0.8, regular_ratio = 1.05, regular_windows = 1.6;
 /* Pauses seen only a few times vary more, such as checkpoints. */
 static const double least_s = 1.6;
+/* Hosts differ while all wait for a slow one, which may have become slower, or pause for a moment. */
+static const double uneven_ratio = 1.2;
 static const double rare_ratio = 1.5;
 enum { RARE_FEWEST = 3 };
 static const double rare_least_s = 2;
 /* A first checkpoint or evaluation may take this long. */
 static const double unseen_s = 180;
 
-void pause_learn(struct job_pauses *pauses, double seconds, int64_t end_us)
+void pause_learn(struct job_watch *watch, double seconds, int64_t end_us)
 {
+	struct job_pauses *pauses = &watch->pauses;
 	unsigned at = pauses->kept;
 
 	pauses->count++;
+	if (watch->pause_kind == PAUSE_UNEVEN)
+		watch->uneven_s = fmax(watch->uneven_s, seconds);
 	if (at == JOB_LONGEST && (double)pauses->longest[at - 1].seconds >= seconds)
 		return;
 	if (at < JOB_LONGEST)
@@ -42,10 +47,22 @@ void pause_learn(struct job_pauses *pauses, double seconds, int64_t end_us)
 	pauses->longest[at] = (struct job_pause){ (float)seconds, end_us };
 }
 
-double pause_allowed(const struct job_watch *watch, bool uneven)
+void pause_end(struct job_watch *watch, double seconds, int64_t end_us)
+{
+	/* A stall was none if the job continues its iteration: not if its processes were started again. */
+	if (watch->state.phase == JOB_PHASE_STALLED && watch->pause_kind == PAUSE_BROKEN)
+		return;
+	if (watch->state.phase == JOB_PHASE_STALLED && watch->shares.proven)
+		watch->stalled_s = seconds;
+	else
+		pause_learn(watch, seconds, end_us);
+}
+
+double pause_allowed(const struct job_watch *watch, enum pause_kind kind)
 {
 	const struct job_pauses *pauses = &watch->pauses;
-	double window = watch_window(watch), regular = 0, allowed, longest;
+	double window = watch_window(watch), regular = 0, least = fmax(regular_windows * window, least_s);
+	double allowed, longest;
 	unsigned rare = 0;
 
 	if (watch->exchange_sweeps < LEARN_SWEEPS || watch->exchange_us - watch->first_exchange_us < learn_us)
@@ -56,8 +73,8 @@ double pause_allowed(const struct job_watch *watch, bool uneven)
 			regular = (double)pauses->longest[i].seconds;
 	if (regular <= 0 && pauses->kept && watch->exchange_sweeps < KNOWN_SWEEPS)
 		regular = rare_ratio * (double)pauses->longest[0].seconds;
-	allowed = regular_ratio * regular + fmax(regular_windows * window, least_s);
-	if (uneven)
+	allowed = regular_ratio * regular + least;
+	if (kind == PAUSE_BROKEN)
 		return allowed;
 	/*
 	 * A pause of the job as a whole may be longer. Once it had several that were longer than the regular ones, of
@@ -66,7 +83,10 @@ double pause_allowed(const struct job_watch *watch, bool uneven)
 	for (unsigned i = 0; i < pauses->kept; i++)
 		rare += (double)pauses->longest[i].seconds > allowed + rare_least_s;
 	longest = pauses->kept ? (double)pauses->longest[0].seconds : 0;
-	return fmax(fmax(allowed, rare_ratio * longest + 2 * window), rare >= RARE_FEWEST ? 0 : unseen_s);
+	longest = fmax(fmax(allowed, rare_ratio * longest + 2 * window), rare >= RARE_FEWEST ? 0 : unseen_s);
+	if (kind == PAUSE_WHOLE)
+		return longest;
+	return fmin(longest, uneven_ratio * fmax(regular, watch->uneven_s) + least);
 }
 
 static void enter_stall(struct job_watch *watch, int64_t at_us)
@@ -79,18 +99,17 @@ static void enter_stall(struct job_watch *watch, int64_t at_us)
 void stall_step(struct job_watch *watch, int64_t at_us)
 {
 	struct job_state *state = &watch->state;
-	bool uneven = false;
 
 	if (watch->paused && !watch->was_suspended) {
-		uneven = suspects_of_stall(watch);
-		state->allowed_s = pause_allowed(watch, uneven);
+		watch->pause_kind = suspects_of_stall(watch);
+		state->allowed_s = pause_allowed(watch, watch->pause_kind);
 		if (!isnan(state->allowed_s) && (double)watch->quiet_us / 1e6 > state->allowed_s &&
 		    state->phase != JOB_PHASE_STALLED) {
 			enter_stall(watch, at_us);
 		}
 		return;
 	}
-	state->allowed_s = pause_allowed(watch, false);
+	state->allowed_s = pause_allowed(watch, PAUSE_WHOLE);
 	if (state->phase == JOB_PHASE_STALLED || state->phase == JOB_PHASE_LEARNING) {
 		/* What came before training is no measure of its speed, except for a rhythm that goes on. */
 		if (state->phase == JOB_PHASE_LEARNING && !isnan(state->allowed_s) && !speed_keep(watch)) {

@@ -90,8 +90,7 @@ struct job_pace {
 };
 
 struct job_member_state {
-	int64_t read_us;          /* CLOCK_BOOTTIME of the last reading; 0: none */
-	int64_t busy_us;          /* of the last one that shows traffic; 0: none */
+	int64_t busy_us;          /* CLOCK_BOOTTIME of the last reading that shows traffic; 0: none */
 	int64_t sent_us;          /* of the last one in which it sent */
 	float last_bytes;         /* sent in the last window */
 	float wait_to, wait_own;  /* average over the current pause */
@@ -100,11 +99,12 @@ struct job_member_state {
 	float wait_to_now, wait_to_usual, wait_own_now, wait_own_usual; /* averages over about 15 and 1,000 sweeps */
 	float absent, absent_usual; /* share of beginnings of collectives in which it had not sent yet; averages */
 	bool down;
+	uint64_t read_sweep;      /* number of the sweep of the last reading */
 	double total;             /* bytes sent since the beginning */
-	double quiet_total, run_begin; /* of these, when the job was quiet last, and before its last traffic */
-	double run_ended;         /* bytes of the last run, until it is learnt */
-	double run_share;         /* usual share of the bytes of the job in a run; 0: not learnt */
-	double missing;           /* bytes that it sent less than the others, by that share; since run_begin */
+	double level_total;       /* then, in the last level sweep; NAN: not read */
+	uint16_t group;           /* members of it send the same in whole iterations */
+	double missing;           /* bytes that it sent less than its group since then; NAN: unknown */
+	bool alone;               /* no other host of its group has sent as much */
 	float quiet_rate;         /* what it sends when the job is quiet, bytes per second */
 	float sent, moment;       /* bytes of the current iteration, and their sum weighted by time */
 	float late, late_usual;   /* averages: seconds by which its traffic is later than that of the job */
@@ -112,6 +112,12 @@ struct job_member_state {
 };
 
 struct job_pause { float seconds; int64_t end_us; };
+
+enum pause_kind {
+	PAUSE_WHOLE,              /* of the job as a whole, as far as is known */
+	PAUSE_UNEVEN,             /* hosts have not sent their shares: no checkpoint, but a slow host makes one, too */
+	PAUSE_BROKEN,             /* hosts are down, or do not receive */
+};
 
 /* Pauses of a job: the longest, longest first. */
 struct job_pauses {
@@ -139,21 +145,20 @@ struct job_watch {
 	bool was_suspended;       /* in the current pause */
 	int64_t quiet_us;         /* length of the current pause so far, as readings prove it */
 	struct job_pauses pauses;
+	enum pause_kind pause_kind; /* of the current pause */
+	double uneven_s;          /* longest PAUSE_UNEVEN after which the job continued */
+	double stalled_s;         /* the last stall, until it is known whether its iteration continued; 0: none */
 	struct {
 		double sent, received;    /* by all members, since the beginning */
-		int64_t quiet_us, begin_us; /* end of the last quiet sweep; of the last before the traffic; 0: none */
-		double quiet_sent, quiet_received, begin_sent, begin_received; /* then */
-		double usual;             /* bytes of a run: average */
-		double noise;             /* of shares: median deviation as a share, average */
-		unsigned learnt;          /* number of runs */
-		double skew_s;            /* largest time between the ends of members in a run */
-		bool comparable;          /* members received what members sent */
-		bool ended;               /* it is to be learnt, with these: */
-		double ended_sent, ended_skew_s;
-		bool resumed;             /* it is the rest of one that had stalled */
-		bool small;               /* the run was no more than the beginning of one */
+		int64_t level_us;         /* of the sweep that others are compared with; 0: none */
+		double level_sent, level_received; /* then */
+		unsigned tries;           /* sweeps until another one is tried */
+		bool grouped;             /* groups of members are known */
+		bool proven;              /* the sweep is a level one */
+		unsigned levels, failed;  /* numbers of level sweeps, of sweeps that were tried in vain since */
 		double missing_least;     /* bytes missing on a host that are no chance */
-	} run;
+	} shares;
+	struct job_value { double bytes; uint32_t member, group; } *values; /* scratch: one for each member */
 	struct job_iterations iterations;
 	struct job_speed speed;
 	struct job_pace pace;
@@ -167,35 +172,33 @@ struct job_watch {
 	struct job_state state;
 };
 
-/* pause_learn - count a pause after which traffic returned */
-void pause_learn(struct job_pauses *pauses, double seconds, int64_t end_us);
-/*
- * pause_allowed - seconds for which the job may be quiet
- * @uneven: a minority of its hosts stopped before the others, or is down: no pause of the job as a whole
- * Return: NAN: not learnt.
- */
-double pause_allowed(const struct job_watch *watch, bool uneven);
+/* pause_learn - count a pause of the current kind after which the job continued */
+void pause_learn(struct job_watch *watch, double seconds, int64_t end_us);
+/* pause_end - traffic returned after a pause */
+void pause_end(struct job_watch *watch, double seconds, int64_t end_us);
+/* pause_allowed - seconds for which the job may be quiet. Return: NAN: not learnt */
+double pause_allowed(const struct job_watch *watch, enum pause_kind kind);
 
 /* stall_step - evaluate the current pause: enter or leave JOB_PHASE_STALLED */
 void stall_step(struct job_watch *watch, int64_t at_us);
 
 /*
- * run_begin - traffic begins after a quiet time
- * run_quiet - a quiet sweep: what each member sent is compared, and learnt if it is the @first since the last traffic
+ * shares_step - whether members have sent their shares until this sweep
+ * @read:       share of the members that were read, or are down
+ * @to_storage: most of what they sent in this window was received by others
  */
-void run_begin(struct job_watch *watch);
-void run_quiet(struct job_watch *watch, int64_t at_us, bool first);
+void shares_step(struct job_watch *watch, int64_t at_us, double read, bool to_storage);
 /*
- * run_missing - bytes that all rails of a host miss: the median
+ * shares_missing - bytes that all rails of a host miss of their shares: the median
  * @member: a member of the host; set to the next one of another host
  */
-double run_missing(const struct job_watch *watch, size_t *member);
+double shares_missing(const struct job_watch *watch, size_t *member);
 
 /*
  * suspects_of_stall - fill the suspects of a quiet job, most suspected first
- * Return: a minority of hosts stopped before the others, or is down.
+ * Return: what they make of the pause
  */
-bool suspects_of_stall(struct job_watch *watch);
+enum pause_kind suspects_of_stall(struct job_watch *watch);
 
 /* iterations_learn - what is known of iterations from @series, the last points in order, and their rhythm */
 void iterations_learn(struct job_watch *watch, size_t count);

@@ -7,7 +7,6 @@
 #include "analysis/jobs/state.h"
 
 enum { RAILS_MOST = 64 };
-enum { ENDS_FEWEST = 10 };                     /* runs after which it is known how far apart hosts stop */
 
 /* A host stopped before the others if its last traffic is older than that of the job by this many windows. */
 static const double earlier_windows = 1.5;
@@ -79,7 +78,7 @@ static struct host_evidence host_evidence(const struct job_watch *watch, size_t 
 	double before[RAILS_MOST];
 	size_t from = *member, count = 0;
 
-	ret.missing = run_missing(watch, member);
+	ret.missing = shares_missing(watch, member);
 	for (size_t i = from; i < *member; i++) {
 		const struct job_member_state *state = &watch->states[i];
 
@@ -100,20 +99,20 @@ static struct host_evidence host_evidence(const struct job_watch *watch, size_t 
 	return ret;
 }
 
-bool suspects_of_stall(struct job_watch *watch)
+enum pause_kind suspects_of_stall(struct job_watch *watch)
 {
 	struct job_state *state = &watch->state;
 	double window = watch_window(watch), most_missing = 0;
-	double limit = watch->run.skew_s + earlier_windows * window;
-	bool ends_known = watch->run.comparable && !watch->run.resumed && watch->run.learnt > ENDS_FEWEST, few_early;
+	double limit = earlier_windows * window;
+	bool few_early;
 	size_t early = 0, down = 0, waits = 0, incomplete = 0, hosts = 0;
 
 	state->suspect_count = 0;
 	for (size_t i = 0; i < watch->count; hosts++) {
 		const struct host_evidence host = host_evidence(watch, &i);
 
-		early += ends_known && !host.down && host.before > limit;
-		if (host.missing > watch->run.missing_least)
+		early += !host.down && host.before > limit;
+		if (host.missing > watch->shares.missing_least)
 			most_missing = fmax(most_missing, host.missing);
 	}
 	few_early = early && (double)early <= minority * (double)hosts;
@@ -129,11 +128,11 @@ bool suspects_of_stall(struct job_watch *watch)
 			suspect.evidence = JOB_EVIDENCE_NOT_RECEIVING;
 			suspect.value = host.wait_to;
 			waits++;
-		} else if ((few_early && host.before > limit) || host.missing > watch->run.missing_least) {
+		} else if ((few_early && host.before > limit) || host.missing > watch->shares.missing_least) {
 			suspect.evidence = JOB_EVIDENCE_STOPPED_FIRST;
 			/* Bytes rank hosts that stopped in the same window. */
 			suspect.value = few_early && host.before > limit ? window * round(host.before / window) : 0;
-			if (host.missing > watch->run.missing_least) {
+			if (host.missing > watch->shares.missing_least) {
 				suspect.value += 0.4 * window * host.missing / most_missing;
 				incomplete++;
 			}
@@ -142,7 +141,7 @@ bool suspects_of_stall(struct job_watch *watch)
 		}
 		suspect_add(state, suspect);
 	}
-	return few_early || down || waits || incomplete;
+	return down || waits ? PAUSE_BROKEN : incomplete ? PAUSE_UNEVEN : PAUSE_WHOLE;
 }
 
 void suspects_of_slowdown(struct job_watch *watch)

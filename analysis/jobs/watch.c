@@ -27,8 +27,8 @@ struct job_watch *job_watch_create(const struct job_member *members, size_t coun
 		return NULL;
 	watch->members = malloc((count ? count : 1) * sizeof(*members));
 	watch->states = calloc(count ? count : 1, sizeof(*watch->states));
-	watch->scratch = malloc((count ? count : 1) * sizeof(*watch->scratch));
-	if (!watch->members || !watch->states || !watch->scratch) {
+	watch->values = malloc((count ? count : 1) * sizeof(*watch->values));
+	if (!watch->members || !watch->states || !watch->values) {
 		job_watch_destroy(watch);
 		return NULL;
 	}
@@ -52,7 +52,7 @@ void job_watch_destroy(struct job_watch *watch)
 		return;
 	free(watch->members);
 	free(watch->states);
-	free(watch->scratch);
+	free(watch->values);
 	free(watch);
 }
 
@@ -126,7 +126,7 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 
 	if (reading->elapsed_us <= 0 || (isnan(reading->xmit_bytes) && isnan(reading->rcv_bytes)))
 		return;
-	state->read_us = reading->at_us;
+	state->read_sweep = watch->sweeps;
 	sums->read++;
 	if (reading->at_us > sums->quiet_until_us)
 		sums->quiet_until_us = reading->at_us;
@@ -134,13 +134,13 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 	sums->elapsed_us += (double)reading->elapsed_us;
 	if (!isnan(reading->rcv_bytes)) {
 		sums->rate_received += reading->rcv_bytes / seconds;
-		watch->run.received += reading->rcv_bytes;
+		watch->shares.received += reading->rcv_bytes;
 	}
 	if (!isnan(reading->xmit_bytes)) {
 		double middle_s = (double)(reading->at_us - watch->iterations.flush_us) / 1e6 - seconds / 2;
 
 		sums->rate += reading->xmit_bytes / seconds;
-		watch->run.sent += reading->xmit_bytes;
+		watch->shares.sent += reading->xmit_bytes;
 		state->total += reading->xmit_bytes;
 		state->sent += (float)reading->xmit_bytes;
 		state->last_bytes = (float)reading->xmit_bytes - state->quiet_rate * (float)seconds;
@@ -192,12 +192,8 @@ static void pause_step(struct job_watch *watch, const struct sums *sums, bool su
 	if (sums->busy) {
 		double seconds = (double)(sums->busy_from_us - watch->busy_us) / 1e6;
 
-		if (watch->paused || !watch->busy_us)
-			run_begin(watch);
-		/* A stall that ended is no pause of the rhythm. */
-		if (watch->paused && !watch->was_suspended && !suspended && seconds > 0 && watch->first_exchange_us &&
-		    watch->state.phase != JOB_PHASE_STALLED)
-			pause_learn(&watch->pauses, seconds, sums->busy_from_us);
+		if (watch->paused && !watch->was_suspended && !suspended && seconds > 0 && watch->first_exchange_us)
+			pause_end(watch, seconds, sums->busy_from_us);
 		watch->busy_us = sums->busy_us;
 		if (exchanged(sums) > loud_bytes_per_s) {
 			if (!watch->first_exchange_us)
@@ -212,7 +208,6 @@ static void pause_step(struct job_watch *watch, const struct sums *sums, bool su
 	/* Quiet is what was read of nearly all of them, and only if one of them responds. */
 	if (!sums->read || (double)(sums->read + sums->down) < read_share * (double)watch->count)
 		return;
-	run_quiet(watch, sums->quiet_until_us, !watch->paused);
 	if (!watch->busy_us)
 		return;
 	watch->paused = true;
@@ -317,6 +312,7 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 	struct sums sums = { 0 };
 	struct rhythm_point point = { .at_us = at_us, .elapsed_us = watch->interval_us, .bytes = NAN };
 
+	watch->sweeps++;
 	for (size_t i = 0; down && i < watch->count; i++) {
 		watch->states[i].down = down[i];
 		sums.down += down[i];
@@ -339,9 +335,10 @@ const struct job_state *job_watch_step(struct job_watch *watch, int64_t at_us, c
 		}
 	}
 	point_add(watch, point);
-	watch->sweeps++;
 
 	pause_step(watch, &sums, suspended);
+	shares_step(watch, at_us, (double)(sums.read + sums.down) / (double)watch->count,
+		    sums.rate_received < 0.5 * sums.rate);
 	stall_step(watch, at_us);
 	if (suspended) {
 		speed_break(watch);

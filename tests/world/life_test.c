@@ -2,7 +2,8 @@
 /*
  * life_test.c - job_watch on jobs without faults, which begin, load, pause, are suspended, killed, and end
  *
- * 4,096 HCA ports with jobs on nearly all of them, an hour at sweeps of 10 s. IBWIRE_LONG=1 runs ten days.
+ * 4,096 HCA ports with jobs on nearly all of them, an hour at sweeps of 10 s. IBWIRE_LONG=1 runs ten days,
+ * IBWIRE_HOURS=N so many hours, IBWIRE_SWEEP_S=N other sweeps, IBWIRE_TRAINING_SEED=N another world.
  * IBWIRE_STALLS_PRINT=1 prints what is false.
  */
 #include <math.h>
@@ -254,12 +255,13 @@ static void life_run(struct life *life, double interval_s, double from_s, double
 TEST(life_without_faults_at_sweeps_of_10_s)
 {
 	const char *hours = getenv("IBWIRE_HOURS"), *seed = getenv("IBWIRE_TRAINING_SEED");
+	const char *sweep = getenv("IBWIRE_SWEEP_S");
 	double length_s = hours ? atof(hours) * 3600 : getenv("IBWIRE_LONG") ? 10 * 86400.0 : 3600;
 	struct life *life = malloc(sizeof(*life));
 
 	assert_non_null(life);
 	life_init(life, 7 + (seed ? strtoull(seed, NULL, 10) : 0), length_s);
-	life_run(life, 10, 0, length_s);
+	life_run(life, sweep ? atof(sweep) : 10, 0, length_s);
 	print_message("# note: %.1f h of %d HCA ports, %u jobs (%u at most at a time, %u killed, %u suspended), %.1f M "
 		      "readings: %u false stalls, %u false slowdowns, %u true ones; CPU: %.0f s the world, %.0f s the "
 		      "watch\n", length_s / 3600, HOSTS * RAILS, life->count, life->most_running, life->killed,

@@ -41,6 +41,7 @@ struct fault_case {
 	double found_s;            /* in the phase that is right; NAN: not */
 	double other_s;            /* the other phase; NAN: not */
 	double allowed_s;          /* when the job stopped */
+	const char *during;        /* what the job did at the time of the fault */
 	unsigned place;            /* of the culprit among suspects, from 1; 0: none */
 	unsigned later_place;      /* the same later */
 	enum job_evidence evidence; /* of the first suspect */
@@ -160,6 +161,8 @@ static void watch_sweep(struct fault_case *c, struct job_watch *watch, struct tr
 	bool stalled = state->phase == JOB_PHASE_STALLED, slower = state->phase == JOB_PHASE_SLOWER;
 	double now = (double)sweep->at_us / 1e6;
 
+	if (!c->during && sweep->at_us > c->fault.at_us)
+		c->during = SPAN_NAMES[model_span_at(&sweep->world->jobs[0], (double)c->fault.at_us / 1e6)->kind];
 	if (getenv("IBWIRE_STALLS_PRINT") && state->phase != *previous && (stalled || slower)) {
 		struct model_job *job = &sweep->world->jobs[0];
 
@@ -327,10 +330,11 @@ static void case_print(const struct fault_case *c, uint64_t number)
 	if (!getenv("IBWIRE_STALLS_PRINT"))
 		return;
 	print_message("%3u %-13s %-10s hosts %2u rails %u period %5.2f wire %.2f pause %5.1f factor %.2f slower %.3f "
-		      "known %+7.1f found %+6.1f other %+6.1f place %u %u %s%s allowed %.1f false %u/%u\n",
+		      "in %s known %+7.1f found %+6.1f other %+6.1f place %u %u %s%s allowed %.1f false %u/%u\n",
 		      (unsigned)number, FAULT_NAMES[c->fault.kind], KIND_NAMES[c->job.kind], c->job.host_count,
 		      c->shape.rails, c->truth.period_s, c->truth.wire_share, c->truth.pause_s, c->fault.factor,
-		      c->truth.slower, c->truth.known_us ? (double)(c->truth.known_us - c->fault.at_us) / 1e6 : NAN,
+		      c->truth.slower, c->during,
+		      c->truth.known_us ? (double)(c->truth.known_us - c->fault.at_us) / 1e6 : NAN,
 		      c->found_s - (double)c->truth.known_us / 1e6, c->other_s - (double)c->fault.at_us / 1e6, c->place,
 		      c->later_place, job_evidence_name(c->evidence), c->rail_named ? " rail" : "", c->allowed_s,
 		      c->false_stalls, c->false_slowdowns);
@@ -376,7 +380,7 @@ static void measure(unsigned count, double interval_s, double found_least, doubl
 	assert_true(stops->delays[stops->found / 2] <= delay_most);
 	/* Of few cases, one more may be missed. */
 	assert_true(slowdowns->found + 1 >= slower_least * slowdowns->known);
-	assert_true(stops->false_stalls + slowdowns->false_stalls <= 1 + 0.1 * count);
+	assert_true(stops->false_stalls + slowdowns->false_stalls <= 0.01 * count);
 	assert_true(stops->false_slowdowns + slowdowns->false_slowdowns <= 1 + 0.01 * count);
 	free(tallies);
 }
@@ -390,7 +394,7 @@ static unsigned case_count(void)
 
 TEST(stops_and_slowdowns_at_sweeps_of_1_s)
 {
-	measure(case_count(), 1, 0.6, 0.4, 3);
+	measure(case_count(), 1, 0.8, 0.4, 3);
 }
 
 TEST(stops_and_slowdowns_at_sweeps_of_10_s)
