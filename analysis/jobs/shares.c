@@ -52,6 +52,7 @@ static void reference_take(struct job_watch *watch, int64_t at_us, unsigned trie
 		struct job_member_state *member = &watch->states[i];
 
 		member->level_total = member->read_sweep == watch->sweeps ? member->total : NAN;
+		member->level_received = member->received;
 	}
 	watch->shares.level_us = at_us;
 	watch->shares.level_sent = watch->shares.sent;

@@ -102,6 +102,7 @@ struct job_member_state {
 	uint64_t read_sweep;      /* number of the sweep of the last reading */
 	double total;             /* bytes sent since the beginning */
 	double level_total;       /* then, in the last level sweep; NAN: not read */
+	double received, level_received; /* the same for bytes received */
 	uint16_t group;           /* members of it send the same in whole iterations */
 	double missing;           /* bytes that it sent less than its group since then; NAN: unknown */
 	bool alone;               /* no other host of its group has sent as much */

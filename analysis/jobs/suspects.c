@@ -62,6 +62,7 @@ struct host_evidence {
 	double before;            /* seconds by which it stopped sending before the others: median of its members */
 	double wait_to;           /* most of its members */
 	double missing;           /* bytes */
+	double received;          /* bytes since the last level sweep */
 };
 
 static int double_compare(const void *a, const void *b)
@@ -82,6 +83,7 @@ static struct host_evidence host_evidence(const struct job_watch *watch, size_t 
 	for (size_t i = from; i < *member; i++) {
 		const struct job_member_state *state = &watch->states[i];
 
+		ret.received += state->received - state->level_received;
 		if (state->busy_us > ret.stopped_us)
 			ret.stopped_us = state->busy_us;
 		if (state->down) {
@@ -102,7 +104,7 @@ static struct host_evidence host_evidence(const struct job_watch *watch, size_t 
 enum pause_kind suspects_of_stall(struct job_watch *watch)
 {
 	struct job_state *state = &watch->state;
-	double window = watch_window(watch), most_missing = 0;
+	double window = watch_window(watch), most_missing = 0, most_received = 1;
 	double limit = earlier_windows * window;
 	bool few_early;
 	size_t early = 0, down = 0, waits = 0, incomplete = 0, hosts = 0;
@@ -112,8 +114,8 @@ enum pause_kind suspects_of_stall(struct job_watch *watch)
 		const struct host_evidence host = host_evidence(watch, &i);
 
 		early += !host.down && host.before > limit;
-		if (host.missing > watch->shares.missing_least)
-			most_missing = fmax(most_missing, host.missing);
+		most_missing = fmax(most_missing, host.missing);
+		most_received = fmax(most_received, host.received);
 	}
 	few_early = early && (double)early <= minority * (double)hosts;
 	for (size_t i = 0; i < watch->count;) {
@@ -130,12 +132,15 @@ enum pause_kind suspects_of_stall(struct job_watch *watch)
 			waits++;
 		} else if ((few_early && host.before > limit) || host.missing > watch->shares.missing_least) {
 			suspect.evidence = JOB_EVIDENCE_STOPPED_FIRST;
-			/* Bytes rank hosts that stopped in the same window. */
+			/*
+			 * Bytes rank hosts that stopped in the same window. In a ring, the host before the one that
+			 * stopped cannot send, either, but has received from the one before it.
+			 */
 			suspect.value = few_early && host.before > limit ? window * round(host.before / window) : 0;
-			if (host.missing > watch->shares.missing_least) {
-				suspect.value += 0.4 * window * host.missing / most_missing;
-				incomplete++;
-			}
+			if (host.missing > 0)
+				suspect.value += window * (0.4 * host.missing / most_missing +
+							   0.001 * (1 - host.received / most_received));
+			incomplete += host.missing > watch->shares.missing_least;
 		} else {
 			continue;
 		}

@@ -135,6 +135,7 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 	if (!isnan(reading->rcv_bytes)) {
 		sums->rate_received += reading->rcv_bytes / seconds;
 		watch->shares.received += reading->rcv_bytes;
+		state->received += reading->rcv_bytes;
 	}
 	if (!isnan(reading->xmit_bytes)) {
 		double middle_s = (double)(reading->at_us - watch->iterations.flush_us) / 1e6 - seconds / 2;
