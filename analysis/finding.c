@@ -328,7 +328,7 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"collective it did not enter, the kernel log errors of a GPU or HCA" },
 	[FINDING_JOB_SLOWER] = { .name = "job-slower",
 		.means = "the iterations of a running job take longer than before, and it stays so",
-		.limits = "slower by 5 % (7 % at sweeps of 5 s and more), and by more than the job's own spread "
+		.limits = "slower by 5 % (10 % at sweeps of 5 s and more), and by more than the job's own spread "
 			"explains, for several iterations that sweeps show, or for 32 sweeps: warning",
 		.reason = "A job is compared with itself: most iterations of a training job take the same "
 			"time. The cause is what changed at that time, in the order findings on its links, "

@@ -18,7 +18,7 @@ enum {
 };
 
 static const double slower_least = 0.05;   /* less is not reported: healthy jobs vary by a few percent */
-static const double coarse_s = 5, coarse_slower_least = 0.07; /* sweeps of as long show less */
+static const double coarse_s = 5, coarse_slower_least = 0.1; /* sweeps of as long show less */
 static const double lowest_ratio = 1.5;    /* what was no slowdown may come back larger by that */
 static const double deviations = 5;
 static const double spread_most = 0.04;    /* of blocks: a block is longer than what varies */
