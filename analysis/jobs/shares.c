@@ -18,7 +18,8 @@ enum { RAILS_MOST = 64, GROUPS_MOST = 64 };
 /* Sweeps in which a reference must be confirmed by another level sweep: at first, and later. */
 enum { TRIES_NEW = 4, TRIES_QUIET = 10, TRIES_PROVEN = 100 };
 /* Level sweeps after which members that differ are evidence. Of three hosts, any two may be alike by chance. */
-enum { LEVELS_FEWEST = 5, HOSTS_FEWEST = 4 };
+enum { LEVELS_FEWEST = 5, HOSTS_FEWEST = 4, HOSTS_COARSE = 8 };
+static const double coarse_s = 5;         /* sweeps of as long show fewer of the gaps between iterations */
 
 /* What hosts send besides, and what is known of it less exactly. */
 static const double besides_bytes = 15e3, besides_bytes_per_s = 250;
@@ -185,7 +186,7 @@ void shares_step(struct job_watch *watch, int64_t at_us, double read, bool to_st
 		else
 			level = watch->shares.grouped = traffic && make_groups(watch, count, tolerance);
 		if (!level && watch->shares.proven && watch->shares.levels >= LEVELS_FEWEST &&
-		    watch->hosts >= HOSTS_FEWEST) {
+		    watch->hosts >= (watch_window(watch) < coarse_s ? HOSTS_FEWEST : HOSTS_COARSE)) {
 			find_peers(watch, count, tolerance);
 			if (is_alone(watch, missing_ratio * tolerance))
 				watch->shares.missing_least = missing_ratio * tolerance;
