@@ -314,7 +314,8 @@ TEST_IN_FOLDER(a_running_job_is_compared_with_its_earlier_time)
 {
 	json_t *report;
 
-	play_with(FABRIC TRAIN "at 9m straggle main part=0.6\n", (struct planned[]){ { .id = "1", .begin = BEGIN } }, 1);
+	play_with(FABRIC TRAIN "at 9m straggle main part=0.6\n",
+		  (struct planned[]){ { .id = "1", .begin = BEGIN } }, 1);
 	report = report_of("1");
 	print_text("1");
 	assert_verdict(report, "slower", "slower: in the last ");
