@@ -44,7 +44,6 @@ enum job_evidence {
 	JOB_EVIDENCE_STOPPED_FIRST, /* it stopped before the others, or sent less than its share at last */
 	JOB_EVIDENCE_NOT_RECEIVING, /* the switch ports to it wait, or in a slowdown a host that may send to it */
 	JOB_EVIDENCE_LATE,         /* it begins to send after the others */
-	JOB_EVIDENCE_LOWER,        /* it sends less than its peers, compared with before */
 	JOB_EVIDENCE_NONE,
 };
 

@@ -57,11 +57,22 @@ void job_findings_end(struct health *health, const struct watched_job *job)
 
 /* --- texts --- */
 
+/*
+ * Seconds by which a suspect stopped before the others, in whole windows. Below one window, the value of the suspect
+ * ranks hosts by the bytes that they lack, and is no time. Return: 0: in the same window
+ */
+static double stopped_before_s(const struct watched_job *job, const struct job_suspect *suspect)
+{
+	double window_s = (double)job->interval_us / SECOND_US;
+
+	return window_s * floor(suspect->value / window_s);
+}
+
 const char *job_evidence_text(const struct watched_job *job, const struct job_suspect *suspect,
 			      char ret[JOB_CAUSE_SIZE])
 {
 	const bool slower = job->state->phase == JOB_PHASE_SLOWER;
-	const double window_s = (double)job->interval_us / SECOND_US, value = suspect->value;
+	const double value = suspect->value;
 	char share[64];
 
 	*ret = '\0';
@@ -72,12 +83,11 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 		snprintf(ret, JOB_CAUSE_SIZE, TENSE("is", "was") " down, or " TENSE("does", "did") " not respond");
 		break;
 	case JOB_EVIDENCE_STOPPED_FIRST:
-		/* Below one window, the value orders hosts by the bytes that they lack; it is not a time. */
-		if (value < window_s)
-			snprintf(ret, JOB_CAUSE_SIZE, "sent less than the others in the last iteration");
-		else
+		if (stopped_before_s(job, suspect) > 0)
 			snprintf(ret, JOB_CAUSE_SIZE, "stopped %.1f s before the others",
-				 window_s * floor(value / window_s));
+				 stopped_before_s(job, suspect));
+		else
+			snprintf(ret, JOB_CAUSE_SIZE, "sent less than the others in the last iteration");
 		break;
 	case JOB_EVIDENCE_NOT_RECEIVING:
 		snprintf(ret, JOB_CAUSE_SIZE, TENSE("receives", "received") " too slowly: ports that send to it "
@@ -91,10 +101,6 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 			snprintf(ret, JOB_CAUSE_SIZE, TENSE("begins", "began") " to send %.1f s after the others",
 				 value);
 		break;
-	case JOB_EVIDENCE_LOWER:
-		snprintf(ret, JOB_CAUSE_SIZE, TENSE("sends", "sent") " %.0f %% less than its peers, compared with "
-			 "before", 100 * value);
-		break;
 	default:
 		break;
 	}
@@ -105,15 +111,13 @@ const char *job_evidence_text(const struct watched_job *job, const struct job_su
 static unsigned count_first(const struct watched_job *job)
 {
 	const struct job_state *state = job->state;
-	const double window_s = (double)job->interval_us / SECOND_US;
-	const double first = floor(state->suspects[0].value / window_s);
 	unsigned count = 0;
 
 	if (!state->suspect_count || state->suspects[0].evidence == JOB_EVIDENCE_NONE)
 		return 0;
 	while (count < state->suspect_count && state->suspects[count].evidence == state->suspects[0].evidence &&
 	       (state->suspects[0].evidence != JOB_EVIDENCE_STOPPED_FIRST ||
-		floor(state->suspects[count].value / window_s) == first))
+		stopped_before_s(job, &state->suspects[count]) == stopped_before_s(job, &state->suspects[0])))
 		count++;
 	return count;
 }
@@ -223,7 +227,8 @@ static void hold_stalled(struct health *health, struct watched_job *job)
 	add_number(open, "allowed_s", state->allowed_s);
 	if (first && state->suspects[0].evidence == JOB_EVIDENCE_STOPPED_FIRST) {
 		health_number(open, "stopped_first_hosts", first);
-		health_number(open, "stopped_before_s", state->suspects[0].value);
+		if (stopped_before_s(job, &state->suspects[0]) > 0)
+			health_number(open, "stopped_before_s", stopped_before_s(job, &state->suspects[0]));
 	}
 }
 

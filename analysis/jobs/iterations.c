@@ -205,10 +205,8 @@ static void members_end_iteration(struct job_watch *watch, int64_t at_us)
 			if (watch->state.phase != JOB_PHASE_SLOWER)
 				state->late_usual += (float)weight * (late - state->late_usual);
 		}
-		state->last_sent = state->sent;
 		state->sent = state->moment = 0;
 	}
-	watch->iterations.last_sent = sent;
 	watch->iterations.flush_us = at_us;
 }
 

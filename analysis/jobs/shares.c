@@ -193,7 +193,7 @@ void shares_step(struct job_watch *watch, int64_t at_us, double read, bool to_st
 		}
 	}
 	if (level && traffic && watch->shares.proven && watch->stalled_s > 0) {
-		pause_learn(watch, watch->stalled_s, at_us);
+		pause_learn(watch, watch->stalled_s);
 		watch->stalled_s = 0;
 	}
 	if (level) {

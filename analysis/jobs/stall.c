@@ -28,26 +28,25 @@ static const double rare_least_s = 2;
 /* A first checkpoint or evaluation may take this long. */
 static const double unseen_s = 180;
 
-void pause_learn(struct job_watch *watch, double seconds, int64_t end_us)
+void pause_learn(struct job_watch *watch, double seconds)
 {
 	struct job_pauses *pauses = &watch->pauses;
 	unsigned at = pauses->kept;
 
-	pauses->count++;
 	if (watch->pause_kind == PAUSE_UNEVEN)
 		watch->uneven_s = fmax(watch->uneven_s, seconds);
-	if (at == JOB_LONGEST && (double)pauses->longest[at - 1].seconds >= seconds)
+	if (at == JOB_LONGEST && (double)pauses->longest[at - 1] >= seconds)
 		return;
 	if (at < JOB_LONGEST)
 		pauses->kept++;
 	else
 		at--;
-	for (; at > 0 && (double)pauses->longest[at - 1].seconds < seconds; at--)
+	for (; at > 0 && (double)pauses->longest[at - 1] < seconds; at--)
 		pauses->longest[at] = pauses->longest[at - 1];
-	pauses->longest[at] = (struct job_pause){ (float)seconds, end_us };
+	pauses->longest[at] = (float)seconds;
 }
 
-void pause_end(struct job_watch *watch, double seconds, int64_t end_us)
+void pause_end(struct job_watch *watch, double seconds)
 {
 	/* A stall was none if the job continues its iteration: not if its processes were started again. */
 	if (watch->state.phase == JOB_PHASE_STALLED && watch->pause_kind == PAUSE_BROKEN)
@@ -55,7 +54,7 @@ void pause_end(struct job_watch *watch, double seconds, int64_t end_us)
 	if (watch->state.phase == JOB_PHASE_STALLED && watch->shares.proven)
 		watch->stalled_s = seconds;
 	else
-		pause_learn(watch, seconds, end_us);
+		pause_learn(watch, seconds);
 }
 
 double pause_allowed(const struct job_watch *watch, enum pause_kind kind)
@@ -68,11 +67,11 @@ double pause_allowed(const struct job_watch *watch, enum pause_kind kind)
 	if (watch->exchange_sweeps < LEARN_SWEEPS || watch->exchange_us - watch->first_exchange_us < learn_us)
 		return NAN;
 	for (unsigned i = 0; i + REGULAR_COUNT < pauses->kept && regular <= 0; i++)
-		if ((double)pauses->longest[i + REGULAR_COUNT].seconds >=
-		    regular_near * (double)pauses->longest[i].seconds)
-			regular = (double)pauses->longest[i].seconds;
+		if ((double)pauses->longest[i + REGULAR_COUNT] >=
+		    regular_near * (double)pauses->longest[i])
+			regular = (double)pauses->longest[i];
 	if (regular <= 0 && pauses->kept && watch->exchange_sweeps < KNOWN_SWEEPS)
-		regular = rare_ratio * (double)pauses->longest[0].seconds;
+		regular = rare_ratio * (double)pauses->longest[0];
 	allowed = regular_ratio * regular + least;
 	if (kind == PAUSE_BROKEN)
 		return allowed;
@@ -81,8 +80,8 @@ double pause_allowed(const struct job_watch *watch, enum pause_kind kind)
 	 * which checkpoints are the most usual, the next is not much longer than the longest of these.
 	 */
 	for (unsigned i = 0; i < pauses->kept; i++)
-		rare += (double)pauses->longest[i].seconds > allowed + rare_least_s;
-	longest = pauses->kept ? (double)pauses->longest[0].seconds : 0;
+		rare += (double)pauses->longest[i] > allowed + rare_least_s;
+	longest = pauses->kept ? (double)pauses->longest[0] : 0;
 	longest = fmax(fmax(allowed, rare_ratio * longest + 2 * window), rare >= RARE_FEWEST ? 0 : unseen_s);
 	if (kind == PAUSE_WHOLE)
 		return longest;

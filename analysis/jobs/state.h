@@ -35,7 +35,6 @@ struct job_iterations {
 	double gap_newest_s;      /* length of the gap that the current window is in */
 	bool flushed;             /* members ended their iteration in this gap */
 	int64_t flush_us;         /* members ended an iteration */
-	double last_sent;         /* by all of them in that */
 	double learnt;            /* number of them */
 };
 
@@ -93,9 +92,7 @@ struct job_member_state {
 	int64_t busy_us;          /* CLOCK_BOOTTIME of the last reading that shows traffic; 0: none */
 	int64_t sent_us;          /* of the last one in which it sent */
 	float last_bytes;         /* sent in the last window */
-	float wait_to, wait_own;  /* average over the current pause */
-	float wait_to_most;
-	unsigned wait_count;
+	float wait_to_most;       /* in the current pause */
 	float wait_to_now, wait_to_usual, wait_own_now, wait_own_usual; /* averages over about 15 and 1,000 sweeps */
 	float absent, absent_usual; /* share of beginnings of collectives in which it had not sent yet; averages */
 	bool down;
@@ -109,10 +106,7 @@ struct job_member_state {
 	float quiet_rate;         /* what it sends when the job is quiet, bytes per second */
 	float sent, moment;       /* bytes of the current iteration, and their sum weighted by time */
 	float late, late_usual;   /* averages: seconds by which its traffic is later than that of the job */
-	float last_sent;          /* bytes of the iteration before, or of the beginning of one that did not end */
 };
-
-struct job_pause { float seconds; int64_t end_us; };
 
 enum pause_kind {
 	PAUSE_WHOLE,              /* of the job as a whole, as far as is known */
@@ -122,9 +116,8 @@ enum pause_kind {
 
 /* Pauses of a job: the longest, longest first. */
 struct job_pauses {
-	struct job_pause longest[JOB_LONGEST];
+	float longest[JOB_LONGEST]; /* seconds */
 	unsigned kept;
-	uint64_t count;           /* all */
 };
 
 struct job_watch {
@@ -174,9 +167,9 @@ struct job_watch {
 };
 
 /* pause_learn - count a pause of the current kind after which the job continued */
-void pause_learn(struct job_watch *watch, double seconds, int64_t end_us);
+void pause_learn(struct job_watch *watch, double seconds);
 /* pause_end - traffic returned after a pause */
-void pause_end(struct job_watch *watch, double seconds, int64_t end_us);
+void pause_end(struct job_watch *watch, double seconds);
 /* pause_allowed - seconds for which the job may be quiet. Return: NAN: not learnt */
 double pause_allowed(const struct job_watch *watch, enum pause_kind kind);
 
@@ -186,7 +179,7 @@ void stall_step(struct job_watch *watch, int64_t at_us);
 /*
  * shares_step - whether members have sent their shares until this sweep
  * @read:       share of the members that were read, or are down
- * @to_storage: most of what they sent in this window was received by others
+ * @to_storage: most of what they sent in this window went to hosts that are not members
  */
 void shares_step(struct job_watch *watch, int64_t at_us, double read, bool to_storage);
 /*

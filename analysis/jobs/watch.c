@@ -166,10 +166,9 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 	/* Of a job that always sends little, what is above the first threshold. */
 	if (most > (watch->level > 10 * loud_bytes_per_s ? loud : quiet_bytes_per_s)) {
 		state->busy_us = reading->at_us;
-		state->wait_to = state->wait_own = state->wait_to_most = 0;
-		state->wait_count = 0;
+		state->wait_to_most = 0;
 	} else {
-		float weight = 1 / (float)++state->wait_count, rate = (float)(reading->xmit_bytes / seconds);
+		float rate = (float)(reading->xmit_bytes / seconds);
 
 		/* A low quantile: now and then there is more, or the beginning of a collective. */
 		if (!isnan(rate) && !(state->quiet_rate > 0))
@@ -180,10 +179,6 @@ static void add_reading(struct job_watch *watch, const struct job_reading *readi
 			state->quiet_rate += 0.02F * (rate - state->quiet_rate);
 		if (!isnan(reading->wait_to))
 			state->wait_to_most = fmaxf(state->wait_to_most, (float)reading->wait_to);
-		if (!isnan(reading->wait_to))
-			state->wait_to += weight * ((float)reading->wait_to - state->wait_to);
-		if (!isnan(reading->wait_own))
-			state->wait_own += weight * ((float)reading->wait_own - state->wait_own);
 	}
 }
 
@@ -194,7 +189,7 @@ static void pause_step(struct job_watch *watch, const struct sums *sums, bool su
 		double seconds = (double)(sums->busy_from_us - watch->busy_us) / 1e6;
 
 		if (watch->paused && !watch->was_suspended && !suspended && seconds > 0 && watch->first_exchange_us)
-			pause_end(watch, seconds, sums->busy_from_us);
+			pause_end(watch, seconds);
 		watch->busy_us = sums->busy_us;
 		if (exchanged(sums) > loud_bytes_per_s) {
 			if (!watch->first_exchange_us)
@@ -371,7 +366,7 @@ const char *job_evidence_name(enum job_evidence evidence)
 	static const char *const names[] = {
 		[JOB_EVIDENCE_UNREADABLE] = "unreadable", [JOB_EVIDENCE_STOPPED_FIRST] = "stopped-first",
 		[JOB_EVIDENCE_NOT_RECEIVING] = "not-receiving", [JOB_EVIDENCE_LATE] = "late",
-		[JOB_EVIDENCE_LOWER] = "lower", [JOB_EVIDENCE_NONE] = "none",
+		[JOB_EVIDENCE_NONE] = "none",
 	};
 
 	return names[evidence];
