@@ -20,8 +20,6 @@ enum { REGULAR_COUNT = 4 };
 static const double regular_near = 0.8, regular_ratio = 1.05, regular_windows = 1.6;
 /* Pauses seen only a few times vary more, such as checkpoints. */
 static const double least_s = 1.6;
-/* Hosts differ while all wait for a slow one, which may have become slower, or pause for a moment. */
-static const double uneven_ratio = 1.2;
 static const double rare_ratio = 1.5;
 enum { RARE_FEWEST = 3 };
 static const double rare_least_s = 2;
@@ -85,7 +83,7 @@ double pause_allowed(const struct job_watch *watch, enum pause_kind kind)
 	longest = fmax(fmax(allowed, rare_ratio * longest + 2 * window), rare >= RARE_FEWEST ? 0 : unseen_s);
 	if (kind == PAUSE_WHOLE)
 		return longest;
-	return fmin(longest, uneven_ratio * fmax(regular, watch->uneven_s) + least);
+	return fmin(longest, regular_ratio * fmax(regular, watch->uneven_s) + least);
 }
 
 static void enter_stall(struct job_watch *watch, int64_t at_us)
