@@ -57,6 +57,12 @@ class Tap:
     def equal(self, name, got, wanted):
         return self.result(got == wanted, name, f"got:    {got!r}\nwanted: {wanted!r}")
 
+    def becomes(self, name, function, wanted, seconds=120.0):
+        """Wait until a function returns what is wanted, which other processes bring about, and compare."""
+        got = [function()]
+        wait_for(lambda: got[0] == wanted or got.__setitem__(0, function()), seconds)
+        return self.equal(name, got[0], wanted)
+
     def contains(self, name, text, words):
         return self.result(words in text, name, f"{words!r} is not in:\n{text}")
 
@@ -181,8 +187,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_for(what, seconds=20.0, every=0.05):
-    """Wait until what() is true. Return False after the timeout."""
+def wait_for(what, seconds=120.0, every=0.05):
+    """Wait until what() is true. Return False after the timeout, which only a failure reaches, also on a busy machine."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
