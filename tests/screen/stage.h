@@ -78,8 +78,9 @@ void stage_print(void);
 #define STAGE_END_US (INT64_C(1790000000) * US_PER_S)
 
 /*
- * stage_record - store a scenario of tests/scenarios in a database (cmocka assertions)
+ * stage_record - store a scenario of tests/scenarios in a new database (cmocka assertions)
  * stage_record_until - its first @length_us; 0: the whole scenario
+ * A program runs each scenario once; later databases are copies.
  */
 void stage_record(const char *scenario, const char *path);
 void stage_record_until(const char *scenario, const char *path, int64_t length_us);
