@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/call.h"
@@ -33,7 +34,7 @@
 enum { CLIENTS = 64, CLIENTS_ALL = CLIENTS + 32, LOGINS_MOST = 16, LOGINS_EACH = 4, BACKLOG = 1024, WAIT_MS = 250,
        CONNECTION_BYTES = 128 << 10 };
 
-/* After a password was checked for a time, none is for this multiple of it. */
+/* After a check of a password, none begins for this multiple of its CPU time. */
 enum { LOGIN_PAUSE = 3 };
 
 /* For requests that were received before a reload, and those of connections that are so new that theirs may follow. */
@@ -66,7 +67,7 @@ struct metrics_server {
 	struct client clients[CLIENTS_ALL];
 	struct call *login;       /* checks the password of a client; NULL: none */
 	struct client *checking;  /* that client; NULL: it has gone */
-	int64_t login_us, pause_us; /* begin of the check; no other one begins before */
+	int64_t pause_us;         /* no other check begins before; boot time */
 	bool is_stopping;         /* no connection may wait any more */
 	char message[256];        /* the last one of the library */
 	char url[160];
@@ -192,11 +193,16 @@ static void notify_connection(void *ctx, struct MHD_Connection *connection, void
 
 /* --- passwords --- */
 
+/* Return: twice the CPU time in milliseconds, plus 1 if the password matches. */
 static int check_password(const struct call_context *context, int argc, char **argv, struct error *err)
 {
+	struct timespec cpu = { 0 };
+	bool matches = metrics_config_matches(argv[argc - 1], argv[argc - 2]);
+
 	(void)context;
 	(void)err;
-	return metrics_config_matches(argv[argc - 1], argv[argc - 2]);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	return 2 * (int)(cpu.tv_sec * 1000 + cpu.tv_nsec / 1000000 + 1) + matches;
 }
 
 static void forget_password(struct client *client)
@@ -236,10 +242,10 @@ static void end_login(struct metrics_server *server, const struct call_result *r
 {
 	struct client *client = server->checking;
 
-	server->pause_us = now() + LOGIN_PAUSE * (now() - server->login_us);
+	server->pause_us = now() + LOGIN_PAUSE * (result->code / 2) * US_PER_MS;
 	if (client)
-		finish_login(client, result->code == 1 && metrics_config_admit(&server->config, client->name,
-				client->password) ? MHD_HTTP_OK : MHD_HTTP_UNAUTHORIZED);
+		finish_login(client, result->code > 0 && result->code % 2 && metrics_config_admit(&server->config,
+				client->name, client->password) ? MHD_HTTP_OK : MHD_HTTP_UNAUTHORIZED);
 	call_destroy(server->login);
 	server->login = NULL;
 	server->checking = NULL;
@@ -257,7 +263,6 @@ static void poll_logins(struct metrics_server *server)
 	client = server->login || now() < server->pause_us ? NULL : next_login(server);
 	if (!client)
 		return;
-	server->login_us = now();
 	argv[1] = metrics_config_hash(&server->config, client->name);
 	argv[2] = client->password;
 	if (call_start(check_password, argv, &settings, &server->login, NULL) == 0)

@@ -196,15 +196,17 @@ int schema_rewrite_end(sqlite3 *db, struct error *err)
 
 /*
  * Read the version of the schema. On a read-only file system, a reader that comes while another process makes the index
- * of the log gets an error of a write, which it would have to make itself: it tries again for half a second.
+ * of the log gets an error of a write, which it would have to make itself: it tries again for as long as it waits for a
+ * lock.
  */
 static int read_version(sqlite3 *db, int64_t *ret, struct error *err)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
+	enum { PAUSE_MS = 10 };
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 	int result = db_integer(db, "PRAGMA user_version", 0, ret, err);
 
-	for (int tries = 0; tries < 50 && result < 0 && sqlite3_db_readonly(db, "main") == 1 &&
-			    sqlite3_errcode(db) == SQLITE_READONLY; tries++) {
+	for (int ms = 0; ms < SCHEMA_BUSY_TIMEOUT_MS && result < 0 && sqlite3_db_readonly(db, "main") == 1 &&
+			 sqlite3_errcode(db) == SQLITE_READONLY; ms += PAUSE_MS) {
 		nanosleep(&pause, NULL);
 		result = db_integer(db, "PRAGMA user_version", 0, ret, err);
 	}

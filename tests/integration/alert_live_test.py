@@ -98,13 +98,13 @@ def check(sim, manager, webhook, fault, kind, place):
     tap.equal(f"{name}: one alert", (manager.names(), [alert for alert, _ in fired]), ([kind], [kind] * len(set(fired))))
     tap.contains(f"{name}: at its place", str([dict(key)["subject"] for key in manager.firing()]), place)
     if webhook:
-        wait_for(lambda: webhook.notified, 20)
+        wait_for(lambda: webhook.notified)
     sim.run(IBWIRE_SIM, "repair")
     tap.result(wait_for(lambda: not manager.firing(), WAIT_S, 0.2), f"{name}: it ends after the repair", manager.names())
     ended = [alert for alert, _, firing in manager.notified[begin:] if not firing]
     tap.equal(f"{name}: nothing else began or ended", (ended, manager.wrong), ([kind] * len(fired), []))
     if webhook:
-        wait_for(lambda: any(status == "resolved" for status, _, _ in webhook.notified), 20)
+        wait_for(lambda: any(status == "resolved" for status, _, _ in webhook.notified))
         time.sleep(3)
         tap.equal(f"{name}: Alertmanager has notified of one alert, and of its end",
                   [(status, alert) for status, alert, _ in webhook.notified], [("firing", kind), ("resolved", kind)])
@@ -122,7 +122,7 @@ try:
     with Simulation("--gen", "rail --hosts 4 --rails 2 --spines 2") as sim:
         processes.append(sim.start(IBWIRE, "collect", "--interval", "500ms", "--routes", "2s", "--settings", "quick.conf",
                                    stdout=subprocess.DEVNULL))
-        tap.result(wait_for(lambda: sim.ibwire("health", check=False).status == 0, 30, 0.3), "nothing is found before")
+        tap.result(wait_for(lambda: sim.ibwire("health", check=False).status == 0, every=0.3), "nothing is found before")
         for target in [manager.url] + ([url] if webhook else []):
             processes.append(sim.start(IBWIRE, "alert", "--alertmanager", target, "--repeat", "2s"))
         wait_for(lambda: manager.requests)

@@ -27,7 +27,7 @@ LEAF, HOST = "leaf-u01-r0", "node0001 mlx5_0"
 
 def more_sweeps(sim, count):
     wanted = sim.newest() + count
-    return wait_for(lambda: sim.newest() >= wanted, 30, 0.1)
+    return wait_for(lambda: sim.newest() >= wanted, every=0.1)
 
 
 def perfquery(sim, lid, port, *options):
@@ -48,7 +48,7 @@ def make_errors(sim, name, count):
     guid = row_of(sim, name)["node_guid"][2:]
     sim.run(IBWIRE_SIM, "console", f'PerformanceSet "H-{guid}"[1] PortCounters.SymbolErrorCounter={count}')
     lid = lid_of(sim, name)
-    wait_for(lambda: perfquery(sim, lid, 1)["SymbolErrorCounter"] == count, 5)
+    wait_for(lambda: perfquery(sim, lid, 1)["SymbolErrorCounter"] == count)
 
 
 def counters(sim):

@@ -43,7 +43,7 @@ def collect(sim, *options):
     before = 0
     with contextlib.suppress(sqlite3.Error):
         before = sweeps(sim)[0]
-    if not wait_for(has_stored, 30):
+    if not wait_for(has_stored):
         process.kill()
         raise RuntimeError(f"nothing was stored within 30 s: {process.communicate()[0]}")
     return process
@@ -289,7 +289,7 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16", "--opensm", "
             ends = {row["node_guid"]: row["port"], row["peer_guid"]: row["peer_port"]}
             if leaf in ends and set(ends) <= switches:
                 sim.run(IBWIRE_SIM, "console", f'Unlink "S-{leaf[2:]}"[{ends[leaf]}]')
-        tap.result(wait_for(lambda: sim.events("discovery-shrunk"), 60), "an event for a shrunk fabric")
+        tap.result(wait_for(lambda: sim.events("discovery-shrunk")), "an event for a shrunk fabric")
         row = sim.json("sql", """SELECT count(*) AS nodes FROM node_version WHERE from_sweep <=
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk') AND (to_sweep IS NULL OR to_sweep >
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk'))""")[0]
@@ -320,13 +320,13 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         os.kill(opensm, signal.SIGSTOP)
         try:
             sim.run(IBWIRE_SIM, "console", "Unlink " + end)
-            tap.result(wait_for(lambda: sim.events("link-down"), 60), "an event for a link going down")
+            tap.result(wait_for(lambda: sim.events("link-down")), "an event for a link going down")
             tap.result(wait_for(lambda: events_of("node-silent")), "an event for a silent node")
             tap.equal("no node responds without a route", events_of("node-answers"), [])
         finally:
             os.kill(opensm, signal.SIGCONT)
         # Others may become silent until opensm has set the other routes.
-        tap.result(wait_for(lambda: events_of("node-answers") == events_of("node-silent"), 20),
+        tap.result(wait_for(lambda: events_of("node-answers") == events_of("node-silent")),
                    "all of them respond once they have a route",
                    f"{events_of('node-answers')} of {events_of('node-silent')}")
         tap.equal("no node is silent afterwards", sim.json("status")["silent_nodes"], [])
@@ -336,9 +336,9 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         tap.equal("one event for each", silent, sorted(set(silent)))
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
-        tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is polled again when it is back")
+        tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}), "it is polled again when it is back")
         tap.equal("one event for the link", len(sim.events("link-down")), 1)
-        tap.result(wait_for(lambda: len(sim.events("link-up")) == 1, 60), "it came back once", sim.events("link-up"))
+        tap.result(wait_for(lambda: len(sim.events("link-up")) == 1), "it came back once", sim.events("link-up"))
         smps = [row["discovery_smps"] for row in
                 sim.json("sql", "SELECT discovery_smps FROM sweep WHERE discovery_us > 0 ORDER BY id")]
         tap.result(len(smps) > 2 and smps[0] > 200 and max(smps[1:]) < 100, "its ports are explored, not the fabric", smps)
@@ -359,7 +359,7 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     try:
         tap.result("node0002 mlx5_0" not in {row["node"] for row in sim.json("nodes")}, "it is not discovered")
         sim.run(IBWIRE_SIM, "wire", "dead=none")
-        tap.result(wait_for(lambda: sim.events("node-added"), 60), "it is found")
+        tap.result(wait_for(lambda: sim.events("node-added")), "it is found")
         smps = sim.json("sql", "SELECT discovery_smps AS smps FROM sweep WHERE discovery_us > 0 ORDER BY id")
         tap.result(smps[0]["smps"] > 60 and max(row["smps"] for row in smps[1:]) < 30, "by exploring its port", smps)
         tap.equal("no discovery has failed", sim.events("discovery-failed"), [])

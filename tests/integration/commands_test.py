@@ -125,7 +125,8 @@ def page_of(command):
 
 with tap.part("--columns"):
     run(IBWIRE, "job", "begin", "1", "--no-snapshot", "--name", "test")
-    for command in "ports", "links", "nodes", "events", "health", "job list", "snapshot list", "balance --all":
+    newest = json.loads(text("status", "--format", "json"))["last_time"]  # later, current findings are unknown
+    for command in "ports", "links", "nodes", "events", f"health --at {newest}", "job list", "snapshot list", "balance --all":
         words = command.split()
         usual = columns_of(run(IBWIRE, *words, "--format", "json", check=False).out)
         columns = rows(*words, "--columns", "help")

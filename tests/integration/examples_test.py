@@ -399,7 +399,7 @@ def tour():
     with Simulation("--gen", "rail", "--pma", "all caps=0x5300 caps2=0x2 tick=7", "--traffic", "ring stride=16 rate=100Gb/s") as sim:
         collector = sim.start(IBWIRE, "collect", "--interval", "1s", "--settings", f"{SRCDIR}/sim/demo.conf")
         typist = Typist(sim.env)
-        tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0 and sim.newest() > 12, 60, 0.5),
+        tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0 and sim.newest() > 12, every=0.5),
                    "the collector of the tour runs")
         for line in lines:
             command = (line.split() + [""])[1]
@@ -502,13 +502,13 @@ def prepared(sim):
     os.makedirs("cables")
     write("cables/ibdiagnet2.db_csv", f"START_NODES\nNodeDesc,NodeType,NodeGUID\n\"{LEAF}\",2,0x{GUID}\nEND_NODES\n"
           f"START_CABLE_INFO\nNodeGuid,PortNum,PN,SN\n0x{GUID},1,\"MFS1S00\",\"MT2031VS01234\"\nEND_CABLE_INFO\n")
-    tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30), "a collector runs")
+    tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0), "a collector runs")
     for name in ("first", "second"):
         sim.ibwire("snapshot", "take", name)
     sim.run(IBWIRE_SIM, "pma", f"{LEAF} port=1 symbol_errors=7 fec_corrected_blocks=100000")
     sim.run(IBWIRE_SIM, "console", f'Unlink "S-{OTHER}"[{UPLINK}]')
     swept = "SELECT count(*) AS sweeps FROM sweep"
-    tap.result(wait_for(lambda: sim.json("sql", swept)[0]["sweeps"] > 3, 30), "and has sweeps to tell of")
+    tap.result(wait_for(lambda: sim.json("sql", swept)[0]["sweeps"] > 3), "and has sweeps to tell of")
 
 
 def facts_of(sim):
@@ -516,7 +516,7 @@ def facts_of(sim):
     def findings():
         return [row["id"] for row in sim.json("health", "--all", check=False) if row["kind"] == "link-down"]
 
-    tap.result(wait_for(findings, 30, 0.2), "a finding for a disconnected link")
+    tap.result(wait_for(findings, every=0.2), "a finding for a disconnected link")
     write("fabric.txt", sim.run("ibnetdiscover").out)
     sim.ibwire("topology", "save", "accepted.net")
     for path, of_hosts in (("hosts.csv", True), ("trunks.csv", False)):

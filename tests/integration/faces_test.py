@@ -793,7 +793,7 @@ def add_server(facts, db, at, names, health):
             return False
 
     try:
-        if not wait_for(answers, 20):
+        if not wait_for(answers):
             raise RuntimeError("metrics does not answer")
         add_metrics(facts, "/metrics", get("/metrics"))
         add_port_rows(facts, "/api/ports", json.loads(get(f"/api/ports?at={at}")))

@@ -86,7 +86,7 @@ def collect(sim):
         return False
 
     began = time.time()
-    if not wait_for(swept, 30):
+    if not wait_for(swept):
         process.kill()
         raise RuntimeError("no sweeps were stored within 30 s")
     return process
@@ -185,7 +185,7 @@ def check_gate(sim):
         out = sim.ibwire("health", "--gate", "node0012", "--for", "5s", "--format", "json", check=False).out
         return (json.loads(out)[0]["reason"] or "") if out else ""
 
-    tap.result(wait_for(lambda: "before its counters were cleared" in reason(), 10, 0.3),
+    tap.result(wait_for(lambda: "before its counters were cleared" in reason(), every=0.3),
                "cleared counters do not pass", reason())
 
 
@@ -297,11 +297,11 @@ def check_watch(sim, fabric):
         bad = sim.start(IBWIRE, "health", "--watch", "--webhook", silent, "--exec", "exit 3", stdout=subprocess.DEVNULL,
                         stderr=silent_err)
         try:
-            tap.result(wait_for(lambda: len(lines("open")) >= 3, 10), "--watch begins with what is open", lines("open"))
+            tap.result(wait_for(lambda: len(lines("open")) >= 3), "--watch begins with what is open", lines("open"))
             fabric.console("Unlink", end)
-            tap.result(wait_for(lambda: lines("opened"), 15), "one line for a disconnected link")
+            tap.result(wait_for(lambda: lines("opened")), "one line for a disconnected link")
             fabric.console("ReLink", end)
-            tap.result(wait_for(lambda: [row for row in lines("closed") if "node0011" in row["hosts"]], 25),
+            tap.result(wait_for(lambda: [row for row in lines("closed") if "node0011" in row["hosts"]]),
                        "and one when it is back", lines("closed"))
             for change in ("opened", "closed"):
                 tap.equal(f"{change}: one line, of that link", [(row["kind"], row["hosts"]) for row in lines(change)
@@ -310,7 +310,7 @@ def check_watch(sim, fabric):
                       {(*KEYS, "change")})
             tap.result(all(row["closed"] for row in lines("closed")), "and when it closed", lines("closed"))
             printed = lines("opened") + lines("changed") + lines("closed")
-            wait_for(lambda: len(Receiver.posts) >= len(printed), 15)
+            wait_for(lambda: len(Receiver.posts) >= len(printed))
             tap.equal("--webhook posts each change once, after two refused posts",
                       (Receiver.refused, [row for _, row in Receiver.posts]), (2, printed))
             check_documented_body(Receiver.posts)
@@ -322,7 +322,7 @@ def check_watch(sim, fabric):
             environment = read_file("environment").replace("\0", "\n")
             tap.result("IBWIRE_KIND=link-down" in environment and "node0011" not in environment,
                        "no name of the fabric is in its environment or command line", environment)
-            tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read_file("silent.err"), 20),
+            tap.result(wait_for(lambda: "timed out after 10 s, attempt 1 of 5" in read_file("silent.err")),
                        "a server that does not answer is given up after 10 s", read_file("silent.err"))
             tap.contains("a command that fails is run again", read_file("silent.err"), "--exec: finding #")
         finally:
@@ -338,7 +338,7 @@ def check_watch(sim, fabric):
 def check_sm(sim):
     sim.run(IBWIRE_SIM, "opensm", "stop")
     began = time.time()
-    tap.result(wait_for(lambda: of_kinds(health(sim)[1], "sm-lost"), 20, 0.3), "no subnet manager is a finding")
+    tap.result(wait_for(lambda: of_kinds(health(sim)[1], "sm-lost"), every=0.3), "no subnet manager is a finding")
     row = of_kinds(health(sim)[1], "sm-lost")[0]
     tap.equal("critical, of the whole fabric", (row["severity"], row["cause"], row["node_guid"]), ("critical", "lost", None))
     tap.note(f"sm-lost after {time.time() - began:.1f} s, limit 3 s")
@@ -399,7 +399,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
             rows = health(sim)[1]
             return len([row for row in rows if row["severity"] != "info"]) >= 3 and of_kinds(rows, "host-restart")
 
-        tap.result(wait_for(all_told, 20, 0.3), "all of it is found")
+        tap.result(wait_for(all_told, every=0.3), "all of it is found")
         tap.note(f"found {time.time() - began:.1f} s after it was done")
         status, rows = health(sim)
         tap.equal("the highest severity determines the exit status", status, 2)
@@ -432,13 +432,13 @@ with tap.part("a link in Init"), Simulation("--gen", "rail --units 1 --hosts 4 -
         leaf = next(row for row in sim.json("links") if row["peer"] == "node0001 mlx5_0")
         lid = sim.json("sql", f"SELECT lid FROM nodes WHERE node_guid = '{leaf['node_guid']}'")[0]["lid"]
         sim.run("ibportstate", lid, leaf["port"], "down")
-        tap.result(wait_for(lambda: of_kinds(health(sim)[1], "link-not-active"), 30, 0.3), "it is found")
+        tap.result(wait_for(lambda: of_kinds(health(sim)[1], "link-not-active"), every=0.3), "it is found")
         time.sleep(5)  # a node that does not respond, and the ports that are not read, are found within this time
         rows = health(sim)[1]
         tap.equal("and is the only finding", [(row["kind"], row["node"], row["port"], row["severity"]) for row in rows],
                   [("link-not-active", leaf["node"], leaf["port"], "warning")])
         os.kill(int(sim.env["IBWIRE_SIM_OPENSM_PID"]), signal.SIGHUP)  # it sets all links to Active
-        tap.result(wait_for(lambda: not of_kinds(health(sim)[1], "link-not-active"), 30, 0.3), "it closes when it is Active")
+        tap.result(wait_for(lambda: not of_kinds(health(sim)[1], "link-not-active"), every=0.3), "it closes when it is Active")
     finally:
         stop(process)
 

@@ -83,11 +83,11 @@ def screen_shows(sim, wanted, *keys):
             text.extend(os.read(master, 65536))
         return what in text
 
-    found = wait_for(lambda: drawn(b"LIVE"), 30, 0.1)
+    found = wait_for(lambda: drawn(b"LIVE"), every=0.1)
     for key, then in keys:
         os.write(master, key)
-        found = found and wait_for(lambda then=then: drawn(then), 30, 0.1)
-    found = found and wait_for(lambda: drawn(wanted), 30, 0.1)
+        found = found and wait_for(lambda then=then: drawn(then), every=0.1)
+    found = found and wait_for(lambda: drawn(wanted), every=0.1)
     os.write(master, b"q")
     screen.wait(30)
     os.close(master)
@@ -155,7 +155,7 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
         collector = sim.start(IBWIRE, "collect", "--interval", "1s", stderr=log)
     hot = Bundle(nodes, ports, serials, ago_s=30, hot={ports[0]: 74})
     tap.equal("an import while a collector runs", sim.ibwire("import", hot.write("hot")).status, 0)
-    wait_for(lambda: "cable-hot" in sim.ibwire("health", check=False).out, 60)
+    wait_for(lambda: "cable-hot" in sim.ibwire("health", check=False).out)
     finding = [row for row in json.loads(sim.ibwire("health", "--format", "json", check=False).out)
                if row["kind"] == "cable-hot"][0]
     tap.equal("a hot transceiver is a warning at its port",

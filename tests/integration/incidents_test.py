@@ -80,7 +80,7 @@ with Simulation("--gen", "rail --hosts 4 --rails 2 --spines 2") as sim:
     collector = sim.start(IBWIRE, "collect", "--interval", "500ms", "--routes", "2s", "--settings", "quick.conf",
                           stdout=subprocess.DEVNULL)
     try:
-        tap.result(wait_for(lambda: sim.ibwire("health", check=False).status == 0, 30, 0.3), "nothing is found before")
+        tap.result(wait_for(lambda: sim.ibwire("health", check=False).status == 0, every=0.3), "nothing is found before")
         for incident in INCIDENTS:
             check(sim, incident)
     finally:

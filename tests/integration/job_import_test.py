@@ -174,7 +174,7 @@ def ssh():
               f"UserKnownHostsFile={folder}/known", "-o", "LogLevel=ERROR", "root@127.0.0.1")
     path = "lib/ibwire/fabric.db"
     try:
-        wait_for(lambda: run(*client, "true", check=False).status != 255, 20)
+        wait_for(lambda: run(*client, "true", check=False).status != 255)
         for command in ("true", "sh", "", f"{IBWIRE} job list", "ibwire job hook", "ibwire job hook begin --db x", "ibwire job hook begin; touch pwned",
                         "ibwire job hook ssh", "ibwire job list"):
             tap.equal(f"the key does not run '{command}'", fed("1\nnode01\nx\n", *client, command, check=False).status, 64)
@@ -185,7 +185,7 @@ def ssh():
                  "SLURM_JOB_NAME": "it's $(touch pwned)", "SLURM_CLUSTER_NAME": "alpha", "SLURM_JOB_USER": "alice", "SLURM_JOB_EXIT_CODE2": "3:0"}
         for word, wanted in ("prolog", "running"), ("epilog", "ended"):
             run("sh", f"{SRCDIR}/dist/slurm/{word}.sh", env=given)
-            tap.result(wait_for(lambda wanted=wanted: os.path.exists(path) and [line["ending"] for line in rows(path)] == [wanted], 30),
+            tap.result(wait_for(lambda wanted=wanted: os.path.exists(path) and [line["ending"] for line in rows(path)] == [wanted]),
                        f"a {word} on another host", os.path.exists("log") and open("log", encoding="utf-8").read())
         tap.equal("the job", [[line[key] for key in ("id", "cluster", "user", "name", "hosts", "exit_status")] for line in rows(path)],
                   [["4711", "alpha", "alice", "it's $(touch pwned)", "node[01-04]", 3]])

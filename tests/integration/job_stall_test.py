@@ -40,9 +40,9 @@ def estimated(sim):
 
 
 def check_cost(row, per_s):
-    """A busy machine has retries, and leaves out rounds that are late."""
+    """A busy machine leaves out rounds that are late; no MAD times out within its round."""
     mads, rounds = row["fast_mads"], row["fast_rounds"]
-    tap.result(rounds * HOSTS * RAILS <= mads < 1.1 * rounds * HOSTS * RAILS, "each round is one MAD per port", row)
+    tap.result(0.9 * rounds * HOSTS * RAILS < mads <= rounds * HOSTS * RAILS, "each round is one MAD per port", row)
     tap.equal("the estimate has nine rounds per sweep", per_s, 9 * HOSTS * RAILS / INTERVAL_S)
 
 
@@ -51,8 +51,8 @@ def main():
                     f"ring hosts=node0001-node{HOSTS:04} iteration=2s wire=40%", "--pma",
                     "all caps=0x5300 caps2=0x2 tick=7") as sim:
         with open("collect.log", "w", encoding="utf-8") as log, open("collect.json", "w", encoding="utf-8") as out:
-            collector = sim.start(IBWIRE, "collect", "--interval", f"{INTERVAL_S}s", "--fast-jobs=500ms", "--count",
-                                  "1000", "--format", "json", stdout=out, stderr=log)
+            collector = sim.start(IBWIRE, "collect", "--interval", f"{INTERVAL_S}s", "--fast-jobs=500ms", "--timeout", "1000",
+                                  "--count", "1000", "--format", "json", stdout=out, stderr=log)
         tap.result(wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and
                             sim.ibwire("status", check=False).status == 0, 30), "the collector polls")
         sim.ibwire("job", "begin", "7", "--hosts", f"node[0001-{HOSTS:04}]", "--no-snapshot")
@@ -63,7 +63,7 @@ def main():
         time.sleep(2)
         began = time.time()
         sim.run(IBWIRE_SIM, "break", "freeze", STOPPED)
-        opened = wait_for(lambda: stalled(sim), 40, 0.5)
+        opened = wait_for(lambda: stalled(sim), every=0.5)
         took = time.time() - began
         tap.result(opened, f"the stall is found ({took:.1f} s)", read_file("collect.log"))
         rows = stalled(sim)
@@ -74,7 +74,7 @@ def main():
         tap.result(wait_for(lambda: all(row["closed"] for row in stalled(sim)), 90, 0.5),
                    "it closes when the job goes on", stalled(sim))
         tap.equal("once", len(stalled(sim)), 1)
-        tap.result(wait_for(lambda: "closed" in alerts(), 20, 0.5), "its end is delivered", alerts())
+        tap.result(wait_for(lambda: "closed" in alerts(), every=0.5), "its end is delivered", alerts())
         tap.equal("and its beginning before", alerts()[0], "opened")
         stop(watch)
         stop(collector)

@@ -44,13 +44,13 @@ def holder(both):
 
 def disturb(both, stopped, actions):
     """One action on the process that holds the lease, and the time until another one polls."""
-    wait_for(lambda: holder(both), 20)
+    wait_for(lambda: holder(both))
     active = holder(both)
     other = next(one for one in both if one is not active)
     action = actions[rng.randrange(len(actions))]
     before, begin = len(other.sweeps()), time.time()
     active.process.send_signal({"stop": signal.SIGSTOP, "kill": signal.SIGKILL, "term": signal.SIGTERM}[action])
-    taken = wait_for(lambda: len(other.sweeps()) > before, 30)
+    taken = wait_for(lambda: len(other.sweeps()) > before)
     took = time.time() - begin
     tap.result(taken, f"{action}: the other collector polls", read_file(other.name)[-500:])
     if action == "stop":
@@ -61,7 +61,7 @@ def disturb(both, stopped, actions):
         stopped.append((active.name, begin, resumed))
     active.process.wait(30)
     active.start()
-    wait_for(lambda: "standby" in read_file(active.name), 20)
+    wait_for(lambda: "standby" in read_file(active.name))
     return took
 
 

@@ -99,7 +99,7 @@ def hold(sim, name, code):
     during = sim.newest() - before
     attack.end()
     newest, begin = sim.newest(), time.monotonic()
-    tap.result(wait_for(lambda: sim.newest() > newest + 1, 20), f"{name}: sweeps are stored after it", read_file("collector")[-500:])
+    tap.result(wait_for(lambda: sim.newest() > newest + 1), f"{name}: sweeps are stored after it", read_file("collector")[-500:])
     tap.result(during > 0 or blocked, f"{name}: sweeps are stored, or the process is reported", (during, status.out))
     tap.note(f"{name}: {during} sweeps stored in {SECONDS} s{', the process is reported' if blocked else ''}; next ones "
              f"{time.monotonic() - begin:.1f} s after it")

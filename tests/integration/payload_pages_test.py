@@ -115,7 +115,7 @@ def forge(database):
     connection.close()
 
 
-run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", "plain.db", 2, 30, 10)
+run(os.environ["IBWIRE_BUILD"] + "/tests/screen/sample_db", "plain.db", 2, 30, 600)
 run(IBWIRE, "job", "begin", "1", "--db", "plain.db", "--name", "plain", "--hosts", "node0001", check=False)
 run("cp", "plain.db", "forged.db")
 forge("forged.db")

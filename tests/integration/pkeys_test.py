@@ -47,7 +47,7 @@ with Simulation("--gen", "rail --hosts 4") as sim:
                     "many=0x100: " + guid[hcas[20]] + "=full;"] +
               [f"p{number}=0x{number:x}: {guid[hcas[20]]}=full;" for number in range(0x101, 0x128)])
     lids = {key: ports[key]["lid"] for key in hcas}
-    wait_for(lambda: len(queried(sim, lids[hcas[20]])) == 41 and "0x8012" in queried(sim, lids[hcas[13]]), 60)
+    wait_for(lambda: len(queried(sim, lids[hcas[20]])) == 41 and "0x8012" in queried(sim, lids[hcas[13]]))
     time.sleep(2)  # opensm sets the others within this time
     sim.run(IBWIRE, "collect", "--once")
     by_ibwire = shown(sim)

@@ -39,7 +39,7 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
         file.write("[plan]\nfile = plan.csv\n\n[health]\ndegraded_after = 2s\nstate_recovery = 2s\n")
     with open("collector.log", "w", encoding="utf-8") as log:
         collector = sim.start(IBWIRE, "collect", "--interval", "1s", "--settings", "plan.conf", stderr=log)
-    wait_for(lambda: open_findings(sim), 60)
+    wait_for(lambda: open_findings(sim))
     checked = sim.ibwire("topology", "check", "--settings", "plan.conf", "--format", "json", check=False)
     page = json.loads(checked.out)
     finding = open_findings(sim)[0]
@@ -52,11 +52,11 @@ with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2") as sim
     tap.equal("and of a time", (at.status, page["differences"][0]["action"] in at.out), (1, True))
     with open("plan.csv", "w", encoding="utf-8") as file:
         file.write("no plan\n")
-    wait_for(lambda: "remains as it was" in open("collector.log", encoding="utf-8").read(), 30)
+    wait_for(lambda: "remains as it was" in open("collector.log", encoding="utf-8").read())
     tap.equal("a plan that cannot be read is one line, and the finding stays",
               (open("collector.log", encoding="utf-8").read().count("remains as it was"), len(open_findings(sim))), (1, 1))
     write_plan("plan.csv", links)
-    wait_for(lambda: any("plan-differs" in row["text"] for row in sim.events("finding-closed")), 60)
+    wait_for(lambda: any("plan-differs" in row["text"] for row in sim.events("finding-closed")))
     tap.equal("a plan that is right closes it", [row["kind"] for row in sim.json("events") if "plan-differs" in row["text"]],
               ["finding-opened", "finding-closed"])
     tap.equal("topology check agrees", sim.ibwire("topology", "check", "plan.csv", check=False).out,

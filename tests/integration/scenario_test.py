@@ -257,7 +257,7 @@ def begin(sim):
     with open("settings.conf", "w", encoding="utf-8") as file:
         file.write(SETTINGS)
     collector = sim.start(IBWIRE, "collect", "--interval", "1s", "--settings", "settings.conf", "--routes", "30s")
-    wait_for(lambda: sim.ibwire("nodes", "--format", "json", check=False).status == 0, 30)
+    wait_for(lambda: sim.ibwire("nodes", "--format", "json", check=False).status == 0)
     return collector
 
 

@@ -122,6 +122,7 @@ def check_attach(sim, tries=3):
 
         def both_live(screens=screens):
             for _, master, text in screens:
+                os.write(master, b"\x0c")  # a whole screen, not only what changes in a word
                 with contextlib.suppress(OSError):
                     text += os.read(master, 65536)
             return all(b"LIVE" in text for _, _, text in screens)

@@ -40,7 +40,7 @@ def truth(sim):
 def full_sweep_later(sim):
     """The id of a sweep that began after this moment."""
     wanted = sim.newest() + 2
-    if not wait_for(lambda: sim.newest() >= wanted, 60, 0.2):
+    if not wait_for(lambda: sim.newest() >= wanted, every=0.2):
         raise RuntimeError("the collector stores no sweeps")
     return sim.newest()
 
@@ -148,7 +148,7 @@ def faults(sim):
             f"PerformanceSet {leaf}[1] PortRcvErrorDetails.PortLocalPhysicalErrors=6")
     sim.run(IBWIRE_SIM, "wire", "dead=node0001 mlx5_1")
     console(sim, f"Unlink {leaf}[2]")
-    wait_for(lambda: row_state(sim, LEAF, 2) == "Down", 60, 0.5)
+    wait_for(lambda: row_state(sim, LEAF, 2) == "Down", every=0.5)
     sim.ibwire("snapshot", "take", "second")
     rows = sim.json("snapshot", "diff", "first", "second")
     at = {(row["node"], row["port"]): row for row in rows}
@@ -179,7 +179,7 @@ def faults(sim):
                "\n".join(table[:20]))
     sim.run(IBWIRE_SIM, "wire", "dead=none")
     console(sim, f"ReLink {leaf}[2]")
-    wait_for(lambda: row_state(sim, LEAF, 2) == "Active", 60, 0.5)
+    wait_for(lambda: row_state(sim, LEAF, 2) == "Active", every=0.5)
     # A counter that fell between the two snapshots, and that no sweep has read.
     sim.ibwire("snapshot", "take", "third")
     three = row_of(sim, LEAF, 2, "first", "third")
@@ -279,7 +279,7 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     sim.traffic("pause")
     collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=subprocess.DEVNULL)
     try:
-        if not wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and (sim.newest() or 0) > 1, 60, 0.2):
+        if not wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and (sim.newest() or 0) > 1, every=0.2):
             raise RuntimeError("the collector stores nothing")
         for part in (counts_alike, faults, command_line, at_once):
             with tap.part(part.__name__):

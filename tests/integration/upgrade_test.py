@@ -84,7 +84,7 @@ def totals(sim, program, path, last):
 
 def stores(path, number):
     """Wait until the database has more sweeps than this."""
-    return wait_for(lambda: os.path.exists(path) and value(path, "SELECT count(*) FROM sweep") > number, 60)
+    return wait_for(lambda: os.path.exists(path) and value(path, "SELECT count(*) FROM sweep") > number)
 
 
 def check_database(sim, name, path):

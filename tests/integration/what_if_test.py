@@ -176,7 +176,7 @@ with tap.part("drains"), Simulation("--gen", "tree2 --leafs 4 --hosts 4 --spines
         known[:] = [row for row in page["links"] if row["measured_percent"] is not None and row["before_percent"] is not None]
         return len(known) == 32
 
-    tap.result(wait_for(is_known, 20, 1), "load and prediction of 32 link directions are known", page["links"])
+    tap.result(wait_for(is_known), "load and prediction of 32 link directions are known", page["links"])
     head = page["what_if"]
     tap.result(head["demand"].startswith("traffic of ") and head["tables"].startswith("today's"),
                "the demand is measured, and the tables are read", head)
