@@ -228,7 +228,7 @@ def refusals(sim):
     done = sim.ibwire("clear", "all", "--yes", "-t", "100", check=False)
     tap.result(done.status == 1 and f"{HOST}/1 is not cleared: LID" in done.err and "did not respond" in done.err,
                "a dead node is reported", done)
-    tap.result(time.monotonic() - began < 5, "and does not delay other nodes for long", time.monotonic() - began)
+    tap.result(time.monotonic() - began < 20, "and does not delay other nodes for long", time.monotonic() - began)
     done = sim.ibwire("clear", f"{HOST}/1", "--yes", "-t", "100", check=False)
     tap.equal("status 69 if no node responds", done.status, 69)
     sim.run(IBWIRE_SIM, "wire", "dead=none hold=0")

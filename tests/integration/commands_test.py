@@ -46,6 +46,10 @@ def rows(*arguments):
     return columns_of(text(*arguments, "--format", "json"))
 
 
+# A while after it, current findings are unknown.
+NEWEST = json.loads(text("status", "--format", "json"))["last_time"]
+
+
 def names(found):
     return [f"{row['node'].split(';')[-1].split(':')[0]}/{row['port']}" for row in found]
 
@@ -90,7 +94,7 @@ def sorted_rightly(values):
 
 
 with tap.part("--sort of each list"):
-    for command in ("nodes", "events", "health --all", "balance --all", "job list", "snapshot list"):
+    for command in ("nodes", "events", f"health --all --at {NEWEST}", "balance --all", "job list", "snapshot list"):
         usual = rows(*command.split())
         wrong = []
         for key in usual[0] if usual else []:
@@ -125,8 +129,7 @@ def page_of(command):
 
 with tap.part("--columns"):
     run(IBWIRE, "job", "begin", "1", "--no-snapshot", "--name", "test")
-    newest = json.loads(text("status", "--format", "json"))["last_time"]  # later, current findings are unknown
-    for command in "ports", "links", "nodes", "events", f"health --at {newest}", "job list", "snapshot list", "balance --all":
+    for command in "ports", "links", "nodes", "events", f"health --at {NEWEST}", "job list", "snapshot list", "balance --all":
         words = command.split()
         usual = columns_of(run(IBWIRE, *words, "--format", "json", check=False).out)
         columns = rows(*words, "--columns", "help")

@@ -178,11 +178,9 @@ def slurm():
              "SLURM_JOB_NODELIST": "node[01-04]", "SLURM_JOB_NAME": name, "SLURM_JOB_EXIT_CODE2": "3:0", "SLURM_CLUSTER_NAME": "alpha",
              "SLURM_JOB_USER": "alice", "SLURM_JOB_PARTITION": "gpu"}
     run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/prolog.sh", env=given)
-    wait_for(lambda: row()[0] == "4711")
-    tap.equal("the prolog records the begin of a job", row(), ("4711", "node[01-04]", name, "running", None))
+    tap.becomes("the prolog records the begin of a job", row, ("4711", "node[01-04]", name, "running", None))
     run(*NAMESPACE, "sh", f"{SRCDIR}/dist/slurm/epilog.sh", env=given)
-    wait_for(lambda: row()[3] == "ended")
-    tap.equal("the epilog records its end", row()[3:], ("ended", 3))
+    tap.becomes("the epilog records its end", lambda: row()[3:], ("ended", 3))
     tap.equal("each called sudo once", read_file("slurm/calls").splitlines(), ["job hook begin", "job hook end"])
     tap.result(not os.path.exists("slurm/log") and not os.path.exists("pwned"), "nothing was logged or executed")
     tap.equal("with cluster, user and partition", [jobs()[-1][key] for key in ("cluster", "user", "account", "partition")],
