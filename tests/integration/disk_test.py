@@ -146,7 +146,9 @@ def check_after_failure(name, sim, collector, last_stored):
     tap.result([row["sweep"] for row in rows].count(last_stored + 1) == 1 and
                len(rows) == collector.reported - collector.lost_events,
                f"{name}: one event stands where sweeps are missing", f"behind sweep {last_stored}: {rows}")
-    spans = sim.json("sql", f"SELECT min(elapsed_us) AS least FROM delta WHERE sweep = {last_stored + 1}")
+    # On a busy machine, the first sweep does not read all ports.
+    spans = sim.json("sql", "SELECT min(elapsed_us) AS least FROM (SELECT port, min(sweep), elapsed_us FROM delta"
+                     f" WHERE sweep > {last_stored} GROUP BY port)")
     tap.result((spans[0]["least"] or 0) >= FAILURE_S * 1e6, f"{name}: the next delta covers the gap", spans)
 
 
@@ -387,9 +389,9 @@ def index_is_late(folder, read_only):
 
 
 os.makedirs("writable")
-with tap.part("a late index"), mounted("read-only", "--bind", "writable") as read_only:
-    if read_only:
-        index_is_late("writable", read_only)
+with tap.part("a late index"), mounted("read-only", "--bind", "writable") as bound:
+    if bound:
+        index_is_late("writable", bound)
 with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none") as folder:
     if not folder:
         skip_all("no small file system can be mounted here")
