@@ -251,10 +251,10 @@ class Simulation:
         ready = os.path.abspath(f"simulation-{next(Simulation.numbers)}")
         self.errors = open(ready + ".err", "wb+")
         script = f"env -0 >'{ready}.part' && mv '{ready}.part' '{ready}' && read -r line"
-        self.process = subprocess.Popen([IBWIRE_SIM, "run", *self.options, "--", "sh", "-c", script],
+        self.process = subprocess.Popen([IBWIRE_SIM, "run", "--timeout", "800", *self.options, "--", "sh", "-c", script],
                                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.errors,
                                         env={**os.environ, **self.extra})
-        # ibwire-sim has its own timeout, which depends on the size of the fabric.
+        # The timeout of ibwire-sim is for a machine that is not busy.
         wait_for(lambda: os.path.exists(ready) or self.process.poll() is not None, 900)
         if not os.path.exists(ready):
             self.__exit__(None, None, None)

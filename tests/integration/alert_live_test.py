@@ -26,7 +26,7 @@ tap = Tap()
 # The same limits as always, with shorter times.
 SETTINGS = """[health]
 degraded_after = 15s
-silent_after = 2s
+silent_after = 6s
 recovery = 2s
 state_recovery = 2s
 """

@@ -30,7 +30,7 @@ silent_after = 3s
 restart_within = 2s
 restart_charge = 4s
 training = 3s
-recovery = 5s
+recovery = 20s
 state_recovery = 4s
 """
 # As ibwire-health(1) lists them.

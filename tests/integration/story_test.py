@@ -127,8 +127,8 @@ with tap.part("story"), Simulation("--gen", FABRIC, "--traffic", JOB) as sim:
         time.sleep(WINDOW_S * 1.3 + 8)
         guid = sim.guid(LEAF)
         check_before(sim)
-        tap.note(sim.run(IBWIRE_SIM, "routes", "skew", f"{LEAF}/{PORT}", "0.5").out.strip())
         skewed = time.time()
+        tap.note(sim.run(IBWIRE_SIM, "routes", "skew", f"{LEAF}/{PORT}", "0.5").out.strip())
         found = wait_for(lambda: wrong(sim)[1], FOUND_WITHIN_S, 0.5)
         tap.result(found, f"it is found within {FOUND_WITHIN_S} s")
         tap.note(f"found {time.time() - skewed:.1f} s after the tables were changed; the job runs at {job_rate(sim):.0f} Gb/s"
