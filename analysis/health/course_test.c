@@ -324,7 +324,7 @@ TEST(removed_trackers_change_no_finding)
 	for (unsigned seed = 200; seed < 200 + test_cases(3); seed++) {
 		struct world *keeps = world_create(&rails), *forgets = world_create(&rails);
 
-		draw_script(seed, 36000, script, sizeof(script));
+		draw_script(seed, test_cases(36000), script, sizeof(script));
 		keeps->interval_us = forgets->interval_us = MINUTE_US;
 		keeps->health->pruned_us = INT64_MAX; /* never */
 		world_run(keeps, script);

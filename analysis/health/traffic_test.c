@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/test_world.h"
+#include "base/test_cases.h"
 #include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
@@ -114,16 +115,19 @@ TEST(pauses_of_a_job_are_reported_once)
 	world_destroy(world);
 }
 
-/* Phases of any length: the number of reports is that of the doublings. */
+/* Phases of any length: the number of reports is that of the doublings. The short form has each length once or more. */
 TEST(phases_do_not_flood)
 {
 	static const unsigned lengths_s[] = { 10, 30, 60, 120, 300, 1200 };
 
 	for (size_t on = 0; on < sizeof(lengths_s) / sizeof(lengths_s[0]); on++)
 		for (size_t off = 0; off < sizeof(lengths_s) / sizeof(lengths_s[0]); off++) {
-			struct world *world = world_create(&rails);
+			struct world *world;
 			char script[80], found[320];
 
+			if ((on + off) % (4 / test_cases(4)))
+				continue;
+			world = world_create(&rails);
 			snprintf(script, sizeof(script), "loads 0.3; wait %u; loads 0; wait %u", lengths_s[on],
 				 lengths_s[off]);
 			for (unsigned s = 0; s < 3 * 3600; s += lengths_s[on] + lengths_s[off])

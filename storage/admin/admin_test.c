@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "storage/admin.h"
 #include "storage/file/db.h"
@@ -212,10 +213,10 @@ TEST_IN_FOLDER(a_damaged_page_is_detected_and_causes_no_crash)
 {
 	enum { PAGE = 16384 };
 	struct model *model = test_history_store(11, 60);
-	size_t len, damaged = 0, found = 0;
+	size_t len, damaged = 0, found = 0, step = 8 / test_cases(4);
 	char *good = test_file_read(path, &len);
 
-	for (size_t page = 1; page < len / PAGE; page += 2) {
+	for (size_t page = 1; page < len / PAGE; page += step) {
 		uint64_t faults = 0;
 		size_t reported = 0;
 		struct error err = { 0 };
@@ -229,7 +230,7 @@ TEST_IN_FOLDER(a_damaged_page_is_detected_and_causes_no_crash)
 		call_everything(model);
 	}
 	/* Damage of a free page is not detected. */
-	assert_true(damaged > 20 && found + damaged / 20 >= damaged);
+	assert_true(damaged > test_cases(20) && found + damaged / 20 >= damaged);
 	free(good);
 	model_destroy(model);
 }

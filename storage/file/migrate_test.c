@@ -579,7 +579,7 @@ static void check_migrated_or_not(bool *ret_migrated)
 /* In every fourth case a reader has a transaction open since before the migration. IBWIRE_RELIABILITY: each call. */
 TEST_WITH(a_process_killed_at_any_call_of_a_migration_leaves_a_whole_database, set_up_released, test_folder_remove)
 {
-	long step = getenv("IBWIRE_RELIABILITY") ? 1 : 11, kills = 0, migrated = 0;
+	long step = getenv("IBWIRE_RELIABILITY") ? 1 : getenv("IBWIRE_TEST_SHORT") ? 31 : 11, kills = 0, migrated = 0;
 	bool killed = true;
 
 	for (long call = 0; killed; call += step, kills += killed) {

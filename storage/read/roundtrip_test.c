@@ -64,12 +64,12 @@ TEST_IN_FOLDER(everything_is_read_as_it_was_stored)
 
 		model->keep_history = true;
 		live(model, &reader, getenv("IBWIRE_LONG") ? 1500 : 450);
-		for (size_t id = 1; id <= model->sweep_count; id++)
+		for (size_t id = 1; id <= model->sweep_count; id += 4 / test_cases(4))
 			check_sweep(reader, model, (int64_t)id);
 		for (size_t id = 1; id <= model->sweep_count; id += 7)
 			check_details(reader, model, model->sweeps[id - 1].wall_us, (int64_t)(id % 3) * 50000000);
 		/* Whole hours and windows, and parts at both ends. */
-		for (size_t i = 0; i < 100; i++) {
+		for (size_t i = 0; i < test_cases(100); i++) {
 			int64_t at_us = model->sweeps[model_random(model, model->sweep_count)].wall_us;
 
 			check_window(reader, model, at_us, (int64_t)model_random(model, 20000000000));
@@ -157,7 +157,7 @@ static void check_some(struct reader *reader, const struct model *model, int64_t
 
 TEST_IN_FOLDER(a_kill_loses_no_committed_sweep)
 {
-	int rounds = getenv("IBWIRE_LONG") ? 200 : 25;
+	int rounds = getenv("IBWIRE_LONG") ? 200 : 4 + (int)test_cases(21);
 	struct model *model = model_create(77, 2, 6, 4);
 
 	model->keep_history = true;
@@ -187,7 +187,7 @@ TEST_IN_FOLDER(a_kill_loses_no_committed_sweep)
 		check_restore(writer, model);
 		writer_close(writer);
 	}
-	assert_true(model->sweep_count > 50);
+	assert_true(model->sweep_count > (rounds < 25 ? 10 : 50));
 	if (getenv("IBWIRE_LONG"))
 		check_sweeps(path, model, check_first_kept(path), (int64_t)model->sweep_count, 1);
 	check_sound(path);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -304,7 +305,7 @@ TEST_IN_FOLDER(resets_that_a_collector_stored_are_found)
 	}
 	reader = check_open_reader(path);
 	resets.by_port = calloc(model->port_count, sizeof(*resets.by_port));
-	for (int round = 0; round < 200; round++) {
+	for (unsigned round = 0; round < test_cases(200); round++) {
 		int64_t before = (int64_t)model_random(model, 301);
 		int64_t after = before + (int64_t)model_random(model, (uint64_t)(301 - before));
 
@@ -322,7 +323,7 @@ TEST_IN_FOLDER(resets_that_a_collector_stored_are_found)
 			found += expected != 0;
 		}
 	}
-	assert_true(found > 100);
+	assert_true(found > test_cases(100));
 	free(resets.by_port);
 	reader_close(reader);
 	model_destroy(model);
@@ -401,7 +402,7 @@ TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial)
 	int status;
 
 	saved_writer_close(writer);
-	for (int round = 0; round < 40; round++) {
+	for (unsigned round = 0; round < test_cases(40); round++) {
 		pid_t child = fork();
 
 		assert_true(child >= 0);

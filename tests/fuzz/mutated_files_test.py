@@ -15,7 +15,7 @@ from lib import IBWIRE, IBWIRE_SIM, SHORT, Tap, run
 from mutation import CPU_S, MEMORY_MB, damage, limited
 
 tap = Tap()
-COUNT = int(os.environ.get("MUTATIONS", 50 if SHORT else 100))
+COUNT = int(os.environ.get("MUTATIONS", 25 if SHORT else 100))
 FIRST = int(os.environ.get("MUTATION_FIRST", 1))
 DB = os.path.abspath("sample.db")
 os.environ.update(IBWIRE_DB=DB)

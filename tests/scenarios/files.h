@@ -18,7 +18,7 @@ char *scenario_file(const char *name);
  */
 size_t scenario_files(char *ret[SCENARIO_FILES_MAX]);
 
-/* scenario_file_is_run - whether a slow test runs the file at @index: each, and every ninth with IBWIRE_TEST_SHORT. */
-bool scenario_file_is_run(size_t index);
+/* scenario_file_is_run - whether a slow test runs the file at @index: each, and one of @part with IBWIRE_TEST_SHORT. */
+bool scenario_file_is_run(size_t index, size_t part);
 
 #endif

@@ -46,6 +46,7 @@ static struct truth {
 	size_t sweeps;
 	uint64_t dated[512]; /* findings whose `since` was compared */
 	size_t dated_count;
+	unsigned of_kind[FINDING_KIND_COUNT]; /* texts */
 	struct { uint64_t hash; int64_t wall_us; } reported[20000]; /* texts of findings, oldest first */
 	size_t reported_count;
 } truth;
@@ -426,7 +427,8 @@ static void check_numbers(const struct finding *finding)
 	truth.until_us[truth.next % 64] = until_us;
 	memcpy(truth.checked[truth.next++ % 64], finding->text, sizeof(finding->text));
 	truth.texts++;
-	if (!windowed)
+	/* In the short form the first text of each kind, and every fourth one after it. */
+	if (!windowed || truth.of_kind[finding->kind]++ % (8 / test_cases(8)))
 		return;
 	compare_counts(finding, from_us, until_us);
 	if (finding->kind == FINDING_UPLINK_IMBALANCE)
@@ -595,7 +597,7 @@ int main(void)
 	int failed;
 
 	for (size_t i = 0; i < files; i++)
-		if (scenario_file_is_run(i))
+		if (scenario_file_is_run(i, 9))
 			tests[count++] = (struct CMUnitTest){ names[i], findings_are_true, test_folder_make,
 							      test_folder_remove, names[i] };
 	failed = _cmocka_run_group_tests("truth", tests, count, NULL, NULL);

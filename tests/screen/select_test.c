@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/test_cases.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/command.h"
@@ -26,7 +27,7 @@
 #include "tests/screen/stage.h"
 #include "tui/model/links.h"
 
-enum { ROUNDS = 120, EXPRESSION_SIZE = 256 };
+enum { EXPRESSION_SIZE = 256 };
 
 static uint64_t seed;
 
@@ -262,20 +263,20 @@ static void check_scenario(const char *name)
 		"host:node000*/0 !state:donw|name:\"node*\"", "class:switch port:1", "tier:1 tier:2", "!tier:1",
 	};
 	struct links links = { 0 };
-	unsigned useful = 0;
+	unsigned useful = 0, rounds = test_cases(120);
 
 	stage_begin(name, 0, 24, 120);
 	assert_int_equal(links_set(&links, stage.app.table, stage.app.context, NULL), 0);
 	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
 		check_expression(&links, special[i]);
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		char typed[EXPRESSION_SIZE];
 
 		make_expression(links.table->snapshot->fabric, links.context->shape, typed);
 		useful += check_expression(&links, typed);
 	}
-	print_message("# %s: %u of %d expressions select some ports\n", name, useful, ROUNDS);
-	assert_true(useful > ROUNDS / 10);
+	print_message("# %s: %u of %u expressions select some ports\n", name, useful, rounds);
+	assert_true(useful > rounds / 10);
 	links_done(&links);
 }
 
