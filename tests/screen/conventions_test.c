@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "facts/amount.h"
@@ -50,7 +51,7 @@ TEST_ON_STAGE(settings_are_saved_and_restored)
 	char wrong[160];
 
 	stage_record("dead-spine", path);
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < (int)test_cases(40); round++) {
 		stage_open(path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		for (unsigned left = 5 + stage_random(60); left; left--)
 			stage_key(stage_random(8) ? keys[stage_random(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
