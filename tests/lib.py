@@ -159,7 +159,7 @@ def find_plurals(command, text):
                 wrong_plurals.add(f"{' '.join(map(str, command[1:4]))}: {line.strip()[:160]}")
 
 
-def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, text=True):
+def run(*command, env=None, timeout=300, check=True, stdin=subprocess.DEVNULL, text=True):
     """Run a program to its end. With check, a status other than 0 raises an exception."""
     done = subprocess.run([str(word) for word in command], env=env, stdin=stdin, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=timeout, check=False)
@@ -270,10 +270,10 @@ class Simulation:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
             try:
-                self.process.wait(30)
+                self.process.wait(120)
             except subprocess.TimeoutExpired:
                 self.process.terminate()
-                self.process.wait(30)
+                self.process.wait(120)
         self.errors.seek(0)
         self.said = self.errors.read().decode("utf-8", "replace")
         self.errors.close()
@@ -320,7 +320,7 @@ class Simulation:
                     for row in csv.DictReader(file)}
 
 
-def stop(process, number=signal.SIGTERM, seconds=30):
+def stop(process, number=signal.SIGTERM, seconds=120):
     """End a program started with start(). Return its status."""
     if process.poll() is None:
         process.send_signal(number)

@@ -35,7 +35,7 @@ until_true() {
 	tries=0
 	while ! "$@" >/dev/null 2>&1; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || return 1
+		[ $tries -lt 1200 ] || return 1
 		sleep 0.05
 	done
 }

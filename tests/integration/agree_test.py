@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: it decodes the responses of real agents
-# timeout: 600
+# timeout: 1200
 """ibwire and the infiniband-diags print the same nodes, links, ports and counters.
 
 Fabrics: a generated 8-rail cluster with traffic, and published dumps of real fabrics. Both discoveries

@@ -30,7 +30,7 @@ silent_after = 6s
 recovery = 2s
 state_recovery = 2s
 """
-WAIT_S = 60
+WAIT_S = 120
 
 # What is broken, its kind, and its place as subjects name it.
 FAULTS = [(("slow", "leaf-u01-r0/5"), "link-degraded", "leaf-u01-r0/5"),

@@ -52,7 +52,7 @@ def start(url, *options):
 
 def end(process, how=signal.SIGTERM):
     process.send_signal(how)
-    return process.wait(30)
+    return process.wait(120)
 
 
 def logged():

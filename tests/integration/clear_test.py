@@ -176,7 +176,7 @@ def on_a_terminal(sim, answer):
         os.write(ours, answer)
         while True:
             said += os.read(ours, 4096)
-    status = process.wait(30)
+    status = process.wait(120)
     os.close(ours)
     return status, said.decode("utf-8", "replace")
 

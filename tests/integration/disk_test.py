@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: failed writes at any moment
-# timeout: 400
+# timeout: 1200
 # waits: for sweeps
 """A disk that cannot be written for some time: full, over quota, EIO, permission denied, read-only; with SIGKILL.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 400
+# timeout: 1200
 """Every example in man/*.1, every line of code in Markdown that begins with ibwire, every option of every command, and
 every named value of an option are run once, on a fabric with a collector and traffic; docs/tour.md on that of the demo.
 
@@ -342,7 +342,7 @@ def on_terminal(line, env):
                 break
         if process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(10)
+                process.wait(120)
         process.kill()
     os.close(ours)
     return Finished([line], process.returncode, said.decode("utf-8", "replace"), "")

@@ -783,7 +783,7 @@ def add_server(facts, db, at, names, health):
                                   stderr=log)
 
     def get(path):
-        with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=120) as answer:
             return answer.read().decode()
 
     def answers():

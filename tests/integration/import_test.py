@@ -89,7 +89,7 @@ def screen_shows(sim, wanted, *keys):
         found = found and wait_for(lambda then=then: drawn(then), every=0.1)
     found = found and wait_for(lambda: drawn(wanted), every=0.1)
     os.write(master, b"q")
-    screen.wait(30)
+    screen.wait(120)
     os.close(master)
     return found, bytes(text[-2000:])
 

@@ -57,7 +57,8 @@ def main():
                             sim.ibwire("status", check=False).status == 0, 30), "the collector polls")
         sim.ibwire("job", "begin", "7", "--hosts", f"node[0001-{HOSTS:04}]", "--no-snapshot")
         per_s = estimated(sim)
-        time.sleep(75)  # a job is learnt from a minute
+        time.sleep(75)  # a job is learnt from a minute, of sweeps that are complete
+        tap.result(wait_for(lambda: sim.json("job", "list")[-1]["period_s"], every=1), "its rhythm is known", sim.json("job", "list"))
         tap.equal("a job that communicates is not stalled", stalled(sim), [])
         watch = sim.start(IBWIRE, "health", "--watch", "--exec", "cat >> alerts.json")
         time.sleep(2)

@@ -320,7 +320,7 @@ def both(sim):
 
 def get(path):
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{here}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{here}{path}", timeout=120) as answer:
             return answer.status, answer.read().decode("utf-8")
     except OSError as error:
         return getattr(error, "code", 0), str(error)

@@ -57,9 +57,9 @@ def disturb(both, stopped, actions):
         time.sleep(rng.random() * 2)
         resumed = time.time()
         active.process.send_signal(signal.SIGCONT)
-        tap.equal("a process that was stopped and has lost the lease ends", active.process.wait(30), 69)
+        tap.equal("a process that was stopped and has lost the lease ends", active.process.wait(120), 69)
         stopped.append((active.name, begin, resumed))
-    active.process.wait(30)
+    active.process.wait(120)
     active.start()
     wait_for(lambda: "standby" in read_file(active.name))
     return took

@@ -91,7 +91,7 @@ def hold(sim, name, code):
     attack = Attack(sim, code)
     tap.result(attack.locked, f"{name}: the locks are held", "" if attack.locked else attack.end())
     time.sleep(SECONDS)
-    status = sim.ibwire("status", check=False, timeout=30)
+    status = sim.ibwire("status", check=False)
     tap.result(status.status in (0, 1, 2), f"{name}: another reader gets the status", status)
     # The kernel has no process for an open file description lock.
     blocked = re.search(rf"process {attack.process.pid}\b.*lock|lock.* process {attack.process.pid}\b|another process locks the database",

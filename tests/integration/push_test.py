@@ -38,7 +38,7 @@ def start(url, name, *options):
 
 def end(process, how=signal.SIGTERM):
     process.send_signal(how)
-    return process.wait(30)
+    return process.wait(120)
 
 
 def acknowledged(name):
@@ -125,7 +125,7 @@ def unchanged(wanted):
     receiver.answers = [STORED] * 50 + [(204, {}, True)]
     process = start(receiver.url, "unchanged", "--batch", "500", "--unchanged", "40s")
     receiver.on_request = lambda: receiver.answers or process.kill()
-    process.wait(60)
+    process.wait(120)
     receiver.on_request = lambda: None
     push(receiver, "unchanged", "--batch", "500", "--unchanged", "40s")
     tap.equal("every series is there", sorted(receiver.series), sorted(wanted))
@@ -186,7 +186,7 @@ def kills(wanted):
         receiver.answers = [STORED] * (count % 3 * 5) + [(204 if answered else 0, {}, stored)]
         process = start(receiver.url, "kill", "--batch", "2000")
         receiver.on_request = lambda process=process: receiver.answers or process.kill()
-        process.wait(60)
+        process.wait(120)
     tap.result(receiver.repeated, "after a kill, samples are sent again")
     tap.result(2 < acknowledged("kill") < SWEEPS, "some sweeps were acknowledged")
     receiver.on_request = lambda: None

@@ -133,7 +133,7 @@ def faults(sim):
         file.write("about a host hangs\nat 1s hang node0002 for=1s\nexpect node-silent node0002\n")
     player = sim.start(IBWIRE_SIM, "play", "hang.scenario")
     tap.result(wait_for(dead) and wait_for(lambda: not dead()), "play breaks and repairs as the scenario specifies")
-    player.wait(20)
+    player.wait(120)
     with open(os.path.join(sim.env["IBWIRE_SIM_DIR"], "status"), encoding="ascii") as file:
         tap.contains("and shows it", file.read(), "SIMULATED: no faults until")
     tap.equal("exec runs a command in the simulation", run(IBWIRE_SIM, "exec", "--", "printenv", "IBWIRE_SIM_DIR", env=outside)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # long: 34 scenarios in real time; tests/scenarios/scenario_test plays them in virtual time
-# timeout: 900
+# timeout: 1200
 # waits: for faults to be seen
 """Scenario files on ibsim, in real time: the expected findings open, and no others.
 

@@ -16,7 +16,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, NO_TERMINAL, SHORT, Simulation, Tap, can_open_terminal, need, run, skip_all, wait_for
+from lib import IBWIRE, IBWIRE_SIM, NO_TERMINAL, Simulation, Tap, can_open_terminal, need, run, skip_all, wait_for
 
 need("ibsim", "opensm", "tmux")
 if not can_open_terminal():
@@ -35,7 +35,7 @@ FABRIC = "rail --units 2 --hosts 8 --rails 2 --spines 4"
 JOB = "ring stride=8 rate=100Gb/s"
 # Cages have two ports here: a cable's other link is the neighbour's.
 PULLED, SKEWED = ("leaf-u01-r0", 9), ("leaf-u02-r1", 11)
-WAIT_S = 60 if SHORT else 30
+WAIT_S = 120
 
 
 class Terminal:
@@ -128,10 +128,10 @@ def check_attach(sim, tries=3):
             return all(b"LIVE" in text for _, _, text in screens)
 
         tap.result(wait_for(both_live, WAIT_S, 0.1), f"two screens started together are live, {number + 1} of {tries}",
-                   [bytes(text[-300:]) for _, _, text in screens])
+                   [bytes(text[-3000:]) for _, _, text in screens])
         for process, master, _ in screens:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
             os.close(master)
 
 

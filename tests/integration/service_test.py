@@ -89,7 +89,7 @@ with tap.part("two hosts and a lease"), Simulation(*FABRIC) as sim:
     tap.result(polls(sim, "a", count), "the first host polls after a stop of the second one")
     with open("lease", "w", encoding="ascii") as file:
         file.write(f"other:1:2 {int(INTERVAL_S * 1e6)} 1\n")
-    tap.equal("a collector ends when another host has taken the lease", active.wait(timeout=20), 69)
+    tap.equal("a collector ends when another host has taken the lease", active.wait(timeout=120), 69)
     tap.contains("the host that has taken the lease is logged", read_file("a"), "other:1:2 has taken the lease")
     first, second = sweeps(sim, "a"), sweeps(sim, "b")
     both = [at for at in second if any(abs(at - other) < INTERVAL_S / 2 for other in first)]

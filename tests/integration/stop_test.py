@@ -88,7 +88,7 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     status = stop(running, seconds=18)
     tap.result(status in (0, 69), "it ends with its fabric, or on SIGTERM, with status 0 or 69",
                f"{status}: {read_file('running')}")
-    sim.process.wait(20)
+    sim.process.wait(120)
     # No node responds, and the device waits for responses.
     late = collect(sim, "late")
     wait_for_handlers(late)

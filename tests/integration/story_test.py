@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # long: it waits for windows of traffic
-# timeout: 900
+# timeout: 1200
 # waits: for traffic and findings
 """A job of 256 GPUs becomes slow because the routes of one leaf have changed: switch, cause and time are found.
 

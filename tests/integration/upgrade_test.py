@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 900
+# timeout: 1200
 # waits: for sweeps
 """A database of an older or newer version: readers and collectors of this ibwire and of the older one.
 
