@@ -13,6 +13,7 @@
 #include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
+#include "storage/file/db.h"
 #include "storage/history.h"
 #include "storage/pack/compact.h"
 #include "storage/reader.h"
@@ -90,16 +91,37 @@ TEST_IN_FOLDER(samples_expire_and_the_rest_is_exact)
 	}
 }
 
+/* One step by a collector that ends after it. Return: false without a step. */
+static bool one_step(sqlite3 *db, const struct writer_retention *retention)
+{
+	static struct compaction compaction;
+	struct error err = { 0 };
+	int result = compact_init(&compaction, db, retention->window_sweeps, &err);
+
+	if (!result)
+		result = retain_step(&compaction, retention, &err);
+	if (result < 0)
+		fail_msg("%s", err.text);
+	compact_done(&compaction);
+	return result > 0;
+}
+
 /* A range that ends within an hour of which some windows were removed would lack the whole hour. */
 TEST_IN_FOLDER(the_sums_of_the_windows_of_an_hour_expire_together)
 {
 	struct writer_retention retention = { .raw_us = INT64_C(1800000000), .sums_us = INT64_C(5000000000),
 					      .window_sweeps = 9 };
 
-	for (uint64_t seed = 0; seed < 3; seed++) {
+	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed, 2, 2, 1);
+		sqlite3 *db;
 
 		live(model, &retention, 700 + 40 * seed);
+		/* On a busy machine the collector ends before it has removed all that is due. */
+		db = check_open_second(path);
+		while (one_step(db, &retention))
+			;
+		sqlite3_close(db);
 		assert_in_range(check_integer(path, "SELECT count(*) FROM hour h WHERE NOT EXISTS (SELECT 1 FROM"
 					      " chunk_window w WHERE w.id >= h.from_window AND w.id < h.to_window)"),
 				1, 1000);
@@ -166,16 +188,18 @@ static bool take_row(void *ctx, const struct cell *cells, int count)
 }
 
 /* The end of the newest piece at or before a sweep: pieces whose parts have expired cannot be divided. */
-static int64_t piece_end(int64_t sweep)
+static int64_t piece_end(sqlite3 *db, int64_t sweep)
 {
 	char sql[512];
+	int64_t end;
 
 	snprintf(sql, sizeof(sql), "SELECT coalesce((SELECT from_sweep - 1 FROM hour h WHERE state = 1 AND"
 		 " from_sweep <= %1$lld AND to_sweep - 1 > %1$lld AND NOT EXISTS (SELECT 1 FROM chunk_window w WHERE"
 		 " w.id = h.from_window AND NOT (w.state = 2 AND w.next_port = 1))), (SELECT from_sweep - 1 FROM"
 		 " chunk_window WHERE state = 2 AND from_sweep <= %1$lld AND to_sweep - 1 > %1$lld), %1$lld)",
 		 (long long)sweep);
-	return check_integer(path, sql);
+	assert_int_equal(db_integer(db, sql, 0, &end, NULL), 0);
+	return end;
 }
 
 /* Totals of the same window by four commands, in the order of the test's truth. */
@@ -225,11 +249,11 @@ static void read_window(struct reader *reader, const struct model *model, int64_
 }
 
 /* The totals of sweeps (@after, @until] by all commands are those of the model. */
-static void check_totals(struct reader *reader, const struct model *model, int64_t after, int64_t until,
+static void check_totals(sqlite3 *db, struct reader *reader, const struct model *model, int64_t after, int64_t until,
 			 struct totals *ret)
 {
 	static struct totals read[COMMANDS];
-	int64_t begin = piece_end(after), end = piece_end(until);
+	int64_t begin = piece_end(db, after), end = piece_end(db, until);
 
 	read_window(reader, model, after ? model->sweeps[after - 1].wall_us : 0, model->sweeps[until - 1].wall_us,
 		    read);
@@ -260,6 +284,14 @@ static void check_totals(struct reader *reader, const struct model *model, int64
 	*ret = read[BY_SUMS];
 }
 
+static sqlite3 *open_read_only(void)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	return db;
+}
+
 /* Two adjacent windows add up to the window that spans both, whatever has expired at their edges. */
 static void check_adjacent(const struct model *model, uint64_t seed)
 {
@@ -268,20 +300,22 @@ static void check_adjacent(const struct model *model, uint64_t seed)
 	struct reader *reader = check_open_reader(path);
 	/* No command can name an earlier time. */
 	int64_t least = check_integer(path, "SELECT min(id) FROM sweep");
+	sqlite3 *db = open_read_only();
 
 	edges[0] = seed % 3 ? (int64_t)(map_mix(seed) % (uint64_t)(count - 2)) : 0;
 	edges[0] = edges[0] < least ? 0 : edges[0];
 	edges[1] = (edges[0] ? edges[0] : least) + 1;
 	edges[1] += (int64_t)(map_mix(seed + 1) % (uint64_t)(count - edges[1]));
 	edges[2] = edges[1] + 1 + (int64_t)(map_mix(seed + 2) % (uint64_t)(count - edges[1]));
-	check_totals(reader, model, edges[0], edges[1], &first);
-	check_totals(reader, model, edges[1], edges[2], &second);
-	check_totals(reader, model, edges[0], edges[2], &both);
+	check_totals(db, reader, model, edges[0], edges[1], &first);
+	check_totals(db, reader, model, edges[1], edges[2], &second);
+	check_totals(db, reader, model, edges[0], edges[2], &both);
 	for (size_t p = 0; p < model->port_count; p++) {
 		assert_int_equal(first.ports[p].samples + second.ports[p].samples, both.ports[p].samples);
 		assert_int_equal(first.ports[p].delta.elapsed_us + second.ports[p].delta.elapsed_us,
 				 both.ports[p].delta.elapsed_us);
 	}
+	sqlite3_close(db);
 	reader_close(reader);
 }
 
@@ -291,8 +325,9 @@ static void check_adjacent(const struct model *model, uint64_t seed)
  */
 static void check_moments(const struct model *model)
 {
-	int64_t count = (int64_t)model->sweep_count, inside = 0;
+	int64_t count = (int64_t)model->sweep_count, inside = 0, stored, step = 4 / test_cases(4);
 	struct reader *reader = check_open_reader(path);
+	sqlite3 *db = open_read_only();
 	bool *ends = calloc(model->sweep_count + 1, sizeof(*ends));
 
 	assert_non_null(ends);
@@ -300,13 +335,15 @@ static void check_moments(const struct model *model)
 		char sql[64];
 
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM sweep WHERE id = %lld", (long long)id);
-		if (!check_integer(path, sql))
+		assert_int_equal(db_integer(db, sql, 0, &stored, NULL), 0);
+		if (!stored)
 			continue;
-		ends[id] = piece_end(id) == id;
+		ends[id] = piece_end(db, id) == id;
 		inside += !ends[id];
 	}
+	sqlite3_close(db);
 	assert_true(inside > 0);
-	for (int64_t id = 1; id <= count; id++) {
+	for (int64_t id = 1; id <= count; id += step) {
 		const struct snapshot_query query = { .at_us = model->sweeps[id - 1].wall_us, .fabric_only = true };
 		struct snapshot *snapshot;
 		int64_t expected = 0;
@@ -357,7 +394,7 @@ TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums)
 	hours = check_integer(path, "SELECT min(from_sweep) FROM hour");
 	assert_int_equal(hours, 1);
 	assert_true(raw > windows);
-	for (uint64_t seed = 0; seed < 20; seed++)
+	for (uint64_t seed = 0; seed < test_cases(20); seed++)
 		check_adjacent(model, seed);
 	check_moments(model);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_sum WHERE window < (SELECT min(id) FROM"
@@ -483,21 +520,6 @@ TEST_IN_FOLDER(a_held_log_counts_up_to_a_quarter_of_the_size)
 	sqlite3_close(db);
 	check_integrity(path);
 	model_destroy(model);
-}
-
-/* One step by a collector that ends after it. Return: false without a step. */
-static bool one_step(sqlite3 *db, const struct writer_retention *retention)
-{
-	static struct compaction compaction;
-	struct error err = { 0 };
-	int result = compact_init(&compaction, db, retention->window_sweeps, &err);
-
-	if (!result)
-		result = retain_step(&compaction, retention, &err);
-	if (result < 0)
-		fail_msg("%s", err.text);
-	compact_done(&compaction);
-	return result > 0;
 }
 
 TEST_IN_FOLDER(an_end_after_any_step_leaves_a_sound_file)
