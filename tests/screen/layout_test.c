@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/test_cases.h"
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "storage/jobs.h"
@@ -14,7 +15,7 @@ enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
 
 /*
  * Not all 24,000 sizes: each height (each seventh with IBWIRE_TEST_SHORT) is combined with some widths
- * and vice versa.
+ * and vice versa. The short form has one of the recordings.
  */
 static void check_sizes(const char *what, bool covered)
 {
@@ -79,7 +80,7 @@ TEST_ON_STAGE(screens_of_recordings_fit_every_size)
 {
 	static const char *const scenarios[] = { "routes-skewed-story", "dead-spine", "nothing-three-tiers" };
 
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+	for (size_t i = 0; i < test_cases(sizeof(scenarios) / sizeof(scenarios[0])); i++) {
 		test_folder_renew();
 		stage_record(scenarios[i], path);
 		check_all_screens(scenarios[i], path);
