@@ -22,7 +22,7 @@ static bool check(const size_t *kinds, unsigned count, uint64_t seed)
 TEST(one_fault_is_one_finding)
 {
 	for (size_t kind = 0; kind < incident_kinds(); kind++)
-		for (uint64_t seed = 1; seed <= 3; seed++)
+		for (uint64_t seed = 1; seed <= test_cases(3); seed++)
 			assert_true(check(&kind, 1, seed));
 }
 
