@@ -231,10 +231,10 @@ static char *show(const char *command)
 	return strdup("[\"unavailable\"]");
 }
 
-/* After each step, and every fifteenth sweep. */
+/* After each step, and every fifteenth sweep; in the short form every sixtieth. */
 static bool is_shown(uint64_t sweep)
 {
-	return shown_all || sweep % 15 == 0 || (sweep - STEPS_FROM) % (STEPS_UNTIL - STEPS_FROM) <= 2;
+	return shown_all || sweep % (60 / test_cases(4)) == 0 || (sweep - STEPS_FROM) % (STEPS_UNTIL - STEPS_FROM) <= 2;
 }
 
 static int store(void *ctx, const struct sweep *sweep, struct error *err)

@@ -7,7 +7,8 @@
  * the state of the collector, the size of the database, and the header of the screen.
  *
  * IBWIRE_CASES=60 for all sweeps of the first 60 scenarios; otherwise a few scenarios, and of them the sweeps at which
- * findings change and every tenth one.
+ * findings change and every tenth one. The short form runs one of these; make check-scripts runs the usual form on the
+ * build without sanitizers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "base/when.h"
@@ -283,7 +285,7 @@ TEST_WITH(the_past_is_what_was_shown, test_folder_make, stage_end)
 	(void)state;
 	unsetenv("IBWIRE_DB");
 	recording.moments = calloc(MOMENTS_MAX, sizeof(*recording.moments));
-	for (size_t i = 0; !cases && i < sizeof(few) / sizeof(few[0]); i++)
+	for (size_t i = 0; !cases && i < test_cases(sizeof(few) / sizeof(few[0])); i++)
 		differences += run_scenario(few[i], NULL);
 	differences += run_scenario("quick", quick);
 	count = scenario_files(names);
