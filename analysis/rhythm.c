@@ -343,6 +343,29 @@ static double share_on_wire(const struct grid *grid, double high)
 	return on / known;
 }
 
+/* Bytes sent in a period: the median, which checkpoints and other pauses in some of them do not change. */
+static double bytes_in(const struct grid *grid, double period)
+{
+	double sums[GRID_MOST];
+	size_t whole = (size_t)period, count = 0;
+
+	for (size_t i = 0; i + whole < grid->count; i++) {
+		double sum = 0;
+		bool known = true;
+
+		for (size_t k = i; k <= i + whole && known; k++) {
+			known = grid->known[k];
+			sum += grid->rate[k] * (k < i + whole ? 1 : period - (double)whole);
+		}
+		if (known)
+			sums[count++] = sum * grid->step_us / 1e6;
+	}
+	if (!count)
+		return grid->mean * period * grid->step_us / 1e6;
+	qsort(sums, count, sizeof(*sums), double_compare);
+	return sums[count / 2];
+}
+
 void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *ret)
 {
 	struct grid grid;
@@ -403,7 +426,7 @@ void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *r
 		ret->period_s = period * grid.step_us / 1e6;
 		ret->spread_s = spread * grid.step_us / 1e6;
 		ret->periods = (unsigned)((double)grid.count / period);
-		ret->period_bytes = grid.mean * ret->period_s;
+		ret->period_bytes = bytes_in(&grid, period);
 		return;
 	}
 	/* Phases that last several windows make neighbours alike. */

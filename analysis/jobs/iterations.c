@@ -134,7 +134,9 @@ void iterations_learn(struct job_watch *watch, size_t count)
 		return;
 	}
 	bytes = rhythm->period_bytes;
-	exact = bytes_between_gaps(watch, count, high, bytes, &gap_s);
+	exact = it->tracked && it->by_gaps ? bytes_between_gaps(watch, count, high, it->bytes, &gap_s) : NAN;
+	if (isnan(exact))
+		exact = bytes_between_gaps(watch, count, high, bytes, &gap_s);
 	if (!isnan(exact))
 		bytes = exact;
 	if (it->tracked && it->by_period && fabs(bytes - it->bytes) <= near * it->bytes) {

@@ -11,13 +11,15 @@
 #include "analysis/jobs/state.h"
 
 enum {
-	SHORTEST = 16,            /* windows of a block of the first scale; each other scale has twice as many */
+	SHORTEST = 8,             /* windows of a block of the first scale; each other scale has twice as many */
 	STEPS = 4,                /* blocks begin in each window that is a multiple of a fourth of their length */
-	LEARNT_FEWEST = 6,        /* bests */
+	OF_GAPS = 1,              /* the scale that tells how long gaps usually are */
 	GAPS_FEWEST = 4,          /* blocks after which the usual gap is known */
 };
 
+static const unsigned learnt_fewest[JOB_SCALES] = { 12, 6, 6, 6 }; /* bests */
 static const double slower_least = 0.05;   /* less is not reported: healthy jobs vary by a few percent */
+static const double short_slower_least = 0.07; /* in the shortest blocks */
 static const double coarse_s = 5, coarse_slower_least = 0.1; /* sweeps of as long show less */
 static const double lowest_ratio = 1.5;    /* what was no slowdown may come back larger by that */
 static const double deviations = 5;
@@ -25,7 +27,9 @@ static const double spread_most = 0.04;    /* of blocks: a block is longer than 
 static const double share_least = 0.05;    /* less than that is no slower communication, but something else */
 static const double low_share = 0.1;       /* of the usual rate: a window is in a gap */
 /* Of the usual longest gap in a block, plus windows: a gap that is longer is a checkpoint, evaluation, or loading. */
-static const double gap_ratio = 2.2, gap_windows = 0.5;
+static const double gap_ratio = 2.2, gap_windows = 1.5;
+static const double back_for_s = 60;       /* as fast as before for as long: the slowdown is over */
+static const double short_gap = 0.7;        /* of the length of a block: a longer gap does not show in it */
 static const double learnt_for_s = 3600, learnt_for_blocks = 12;
 static const double usual_for_s = 6 * 3600; /* after this, a slower speed is the usual one */
 
@@ -49,7 +53,7 @@ static const struct rhythm_point *point_at(const struct job_watch *watch, unsign
 
 static double gap_most(const struct job_watch *watch)
 {
-	return gap_ratio * (double)watch->pace.scales[0].gap_s + gap_windows * watch_window(watch);
+	return gap_ratio * (double)watch->pace.scales[OF_GAPS].gap_s + gap_windows * watch_window(watch);
 }
 
 /*
@@ -99,7 +103,7 @@ static float middle(float *values, unsigned count, float *ret_deviation)
 /* What is usual of the bests that are learnt, without those that have a long gap. */
 static void usual_learn(const struct job_watch *watch, struct job_scale *scale, unsigned length, double now_s)
 {
-	float best[JOB_BESTS], rate[JOB_BESTS], deviation;
+	float best[JOB_BESTS], rate[JOB_BESTS], deviation, unused;
 	double since_s = now_s - fmax(learnt_for_s, learnt_for_blocks * length * watch_window(watch));
 	unsigned count = 0;
 
@@ -111,8 +115,10 @@ static void usual_learn(const struct job_watch *watch, struct job_scale *scale, 
 	scale->learnt = count;
 	if (count < GAPS_FEWEST)
 		return;
-	middle(rate, count, &deviation);
-	scale->usual = middle(best, count, &scale->deviation);
+	scale->middle = middle(rate, count, &deviation);
+	scale->usual = middle(best, count, &unused);
+	/* Of those below: some are better, when other jobs leave the uplinks to this one. */
+	scale->deviation = (scale->usual - best[count / 4]) / 0.6745F;
 	scale->lowest = best[0];
 	scale->spread = deviation / scale->usual;
 }
@@ -140,6 +146,10 @@ static double limit_of(const struct job_watch *watch, const struct job_scale *sc
 {
 	double few = 1 + 2 / sqrt(scale->learnt), usual = (double)scale->usual;
 	double least = watch_window(watch) < coarse_s ? slower_least : coarse_slower_least;
+
+	/* Few windows vary more. */
+	if (scale == watch->pace.scales)
+		least = fmax(least, short_slower_least);
 
 	return usual - fmax(least * usual, few * fmax(lowest_ratio * (usual - (double)scale->lowest),
 						      deviations * (double)scale->deviation));
@@ -200,20 +210,43 @@ static float best_of(const struct job_scale *scale, float *ret_worst)
 	return best;
 }
 
+/* By which factor it is slower since then: the mean of the blocks that began after that, or the newest. */
+static double slower_by(const struct job_watch *watch, const struct job_scale *scale, unsigned length, int64_t since_us)
+{
+	double from_s = (double)since_us / 1e6 + length * watch_window(watch), sum = 0;
+	unsigned count = 0;
+
+	for (unsigned i = JOB_BLOCKS_BEST; i-- > 0 && (!count || scale->blocks[i].end_s >= from_s); count++)
+		sum += (double)scale->blocks[i].rate;
+	return (double)scale->middle * count / sum;
+}
+
 /* The scale that found the slowdown follows it. */
-static void slower_step(struct job_watch *watch, const struct job_scale *scale)
+static void slower_step(struct job_watch *watch, const struct job_scale *scale, unsigned length)
 {
 	struct job_pace *pace = &watch->pace;
 	float worst, best = best_of(scale, &worst);
 	double now_s = scale->blocks[JOB_BLOCKS_BEST - 1].end_s;
 	bool usual = now_s - (double)watch->state.known_us / 1e6 > usual_for_s;
 
-	watch->state.slower = (double)(scale->usual / best);
-	if ((double)worst <= pace->back && !usual)
+	watch->state.slower = slower_by(watch, scale, length, watch->state.since_us);
+	pace->back = fmin(pace->back, (double)(best + scale->usual) / 2);
+	if (!((double)worst > pace->back))
+		pace->back_s = 0;
+	else if (!(pace->back_s > 0))
+		pace->back_s = scale->blocks[0].end_s;
+	if (!usual && !(pace->back_s > 0 && now_s - pace->back_s >= back_for_s))
 		return;
 	if (usual)
 		memset(pace->scales, 0, sizeof(pace->scales));
 	slowdown_end(watch, !usual);
+}
+
+/* Whether its blocks are alike, and long enough to tell a checkpoint from a usual gap. */
+static bool is_of_use(const struct job_watch *watch, const struct job_scale *scale, unsigned length)
+{
+	return scale->learnt >= learnt_fewest[scale - watch->pace.scales] && (double)scale->spread < spread_most &&
+	       gap_most(watch) < short_gap * length * watch_window(watch);
 }
 
 static void block_end(struct job_watch *watch, struct job_scale *scale, unsigned length, struct job_rate block)
@@ -231,16 +264,19 @@ static void block_end(struct job_watch *watch, struct job_scale *scale, unsigned
 		return;
 	if (watch->state.phase == JOB_PHASE_SLOWER) {
 		if (scale == pace->found)
-			slower_step(watch, scale);
+			slower_step(watch, scale, length);
 		return;
 	}
 	best = best_of(scale, &worst);
 	limit = limit_of(watch, scale);
-	if (scale->learnt >= LEARNT_FEWEST && (double)scale->spread < spread_most && (double)best < limit &&
+	if (is_of_use(watch, scale, length) && (double)best < limit &&
 	    (double)best > share_least * (double)scale->usual) {
+		int64_t since_us = change_point(watch, scale, length, (double)(best + scale->usual) / 2);
+
 		pace->back = (double)(best + scale->usual) / 2;
-		slowdown_begin(watch, (double)(scale->usual / best),
-			       change_point(watch, scale, length, pace->back), point_at(watch, 0)->at_us, scale);
+		pace->back_s = 0;
+		slowdown_begin(watch, slower_by(watch, scale, length, since_us), since_us, point_at(watch, 0)->at_us,
+			       scale);
 		return;
 	}
 	if (++scale->waits >= STEPS) {
@@ -269,7 +305,7 @@ void pace_step(struct job_watch *watch)
 			continue;
 		/* A checkpoint or something else begins, or bytes are not known. */
 		if (!block_of(watch, scale, length, &block) ||
-		    (pace->scales[0].kept >= GAPS_FEWEST && (double)block.gap_s > gap_most(watch)))
+		    (pace->scales[OF_GAPS].kept >= GAPS_FEWEST && (double)block.gap_s > gap_most(watch)))
 			scale->count = 0;
 		else
 			block_end(watch, scale, length, block);

@@ -23,7 +23,7 @@ static const double windows_least = 3.5;
  */
 static const double deviations = 6;
 static const double cut_deviations = 3;
-static const double end_windows = 0.8;     /* the ends of two iterations together are known to about this */
+static const double end_windows = 1.2;     /* the ends of two iterations together are known to about this */
 /* An excess that was no slowdown may come back a little larger. */
 static const double largest_ratio = 1.25;
 enum { USUAL_FEWEST = 20, BLOCKS_FEWEST = 6, FAST_MOST = 4 };

@@ -33,15 +33,15 @@ void pause_learn(struct job_watch *watch, double seconds)
 
 	if (watch->pause_kind == PAUSE_UNEVEN)
 		watch->uneven_s = fmax(watch->uneven_s, seconds);
-	if (at == JOB_LONGEST && (double)pauses->longest[at - 1] >= seconds)
+	if (at == JOB_LONGEST && (double)pauses->longest[at - 1].seconds >= seconds)
 		return;
 	if (at < JOB_LONGEST)
 		pauses->kept++;
 	else
 		at--;
-	for (; at > 0 && (double)pauses->longest[at - 1] < seconds; at--)
+	for (; at > 0 && (double)pauses->longest[at - 1].seconds < seconds; at--)
 		pauses->longest[at] = pauses->longest[at - 1];
-	pauses->longest[at] = (float)seconds;
+	pauses->longest[at] = (struct job_pause){ (float)seconds, watch->exchange_sweeps < KNOWN_SWEEPS };
 }
 
 void pause_end(struct job_watch *watch, double seconds)
@@ -65,21 +65,22 @@ double pause_allowed(const struct job_watch *watch, enum pause_kind kind)
 	if (watch->exchange_sweeps < LEARN_SWEEPS || watch->exchange_us - watch->first_exchange_us < learn_us)
 		return NAN;
 	for (unsigned i = 0; i + REGULAR_COUNT < pauses->kept && regular <= 0; i++)
-		if ((double)pauses->longest[i + REGULAR_COUNT] >=
-		    regular_near * (double)pauses->longest[i])
-			regular = (double)pauses->longest[i];
+		if ((double)pauses->longest[i + REGULAR_COUNT].seconds >=
+		    regular_near * (double)pauses->longest[i].seconds)
+			regular = (double)pauses->longest[i].seconds;
 	if (regular <= 0 && pauses->kept && watch->exchange_sweeps < KNOWN_SWEEPS)
-		regular = rare_ratio * (double)pauses->longest[0];
+		regular = rare_ratio * (double)pauses->longest[0].seconds;
 	allowed = regular_ratio * regular + least;
 	if (kind == PAUSE_BROKEN)
 		return allowed;
 	/*
 	 * A pause of the job as a whole may be longer. Once it had several that were longer than the regular ones, of
-	 * which checkpoints are the most usual, the next is not much longer than the longest of these.
+	 * which checkpoints are the most usual, the next is not much longer than the longest of these. Pauses of
+	 * initialisation and loading tell nothing about checkpoints.
 	 */
 	for (unsigned i = 0; i < pauses->kept; i++)
-		rare += (double)pauses->longest[i] > allowed + rare_least_s;
-	longest = pauses->kept ? (double)pauses->longest[0] : 0;
+		rare += !pauses->longest[i].early && (double)pauses->longest[i].seconds > allowed + rare_least_s;
+	longest = pauses->kept ? (double)pauses->longest[0].seconds : 0;
 	longest = fmax(fmax(allowed, rare_ratio * longest + 2 * window), rare >= RARE_FEWEST ? 0 : unseen_s);
 	if (kind == PAUSE_WHOLE)
 		return longest;

@@ -64,7 +64,7 @@ struct job_speed {
 };
 
 enum {
-	JOB_SCALES = 3,           /* lengths of blocks */
+	JOB_SCALES = 4,           /* lengths of blocks */
 	JOB_BLOCKS_BEST = 5,      /* of which the best is compared; they span twice the length of one */
 	JOB_BESTS = 160,          /* that are learnt */
 };
@@ -77,7 +77,7 @@ struct job_scale {
 	unsigned kept, oldest;
 	unsigned learnt;          /* bests that the following is from */
 	float usual, lowest, deviation; /* bests: median, least, standard deviation; bytes per second */
-	float spread;             /* standard deviation of blocks, as a share */
+	float middle, spread;     /* median of blocks; their standard deviation as a share of @usual */
 	float gap_s;              /* usual longest gap in a block */
 };
 
@@ -86,6 +86,7 @@ struct job_pace {
 	int64_t from_us;          /* windows before are not comparable */
 	const struct job_scale *found; /* the current slowdown; NULL: none, or iterations show it */
 	double back;              /* rate above which it is over */
+	double back_s;            /* since when it is above that, in the time of points; 0: it is not */
 };
 
 struct job_member_state {
@@ -116,7 +117,7 @@ enum pause_kind {
 
 /* Pauses of a job: the longest, longest first. */
 struct job_pauses {
-	float longest[JOB_LONGEST]; /* seconds */
+	struct job_pause { float seconds; bool early; /* perhaps of initialisation or loading */ } longest[JOB_LONGEST];
 	unsigned kept;
 };
 

@@ -31,6 +31,7 @@ struct watched {
 	struct training_sweep sweep;
 	struct job_watch *watch;
 	enum job_phase phase;
+	double usual_s, slower_s; /* mean iteration before the last true slowdown, and its time */
 	/* Sums of the model's iterations at each sweep. */
 	struct progress { double at_s, steps, seconds; } *progress;
 	size_t progress_count, progress_room;
@@ -177,12 +178,20 @@ static double mean_step(const struct watched *w, double from_s, double to_s)
 static void evaluate(struct life *life, struct watched *w, const struct job_state *state, double at_s)
 {
 	struct model_job *job = &life->world->jobs[w->number];
-	double since_s = (double)state->since_us / 1e6, ratio;
+	double since_s = (double)state->since_us / 1e6, ratio, usual_s;
 	const struct span *span;
 
 	if (state->phase == w->phase || (state->phase != JOB_PHASE_STALLED && state->phase != JOB_PHASE_SLOWER))
 		return;
-	ratio = mean_step(w, since_s, at_s) / mean_step(w, since_s - 3600, since_s);
+	usual_s = mean_step(w, since_s - 3600, since_s);
+	/* The slow time of an earlier slowdown is not what was usual. */
+	if (w->slower_s > 0 && at_s - w->slower_s < 6 * 3600.0)
+		usual_s = fmin(usual_s, w->usual_s);
+	ratio = mean_step(w, since_s, at_s) / usual_s;
+	if (state->phase == JOB_PHASE_SLOWER && ratio >= TRUE_SLOWDOWN) {
+		w->usual_s = usual_s;
+		w->slower_s = at_s;
+	}
 	if (state->phase == JOB_PHASE_STALLED)
 		life->stalls++;
 	else if (ratio >= TRUE_SLOWDOWN)
