@@ -343,10 +343,13 @@ static double share_on_wire(const struct grid *grid, double high)
 	return on / known;
 }
 
-/* Bytes sent in a period: the median, which checkpoints and other pauses in some of them do not change. */
+/*
+ * Bytes sent in a period: the median, which checkpoints and other pauses in some of them do not change. Where most are
+ * in a pause, the mean.
+ */
 static double bytes_in(const struct grid *grid, double period)
 {
-	double sums[GRID_MOST];
+	double sums[GRID_MOST], mean = grid->mean * period * grid->step_us / 1e6;
 	size_t whole = (size_t)period, count = 0;
 
 	for (size_t i = 0; i + whole < grid->count; i++) {
@@ -354,16 +357,16 @@ static double bytes_in(const struct grid *grid, double period)
 		bool known = true;
 
 		for (size_t k = i; k <= i + whole && known; k++) {
-			known = grid->known[k];
+			known = grid->mask[k] > 0;
 			sum += grid->rate[k] * (k < i + whole ? 1 : period - (double)whole);
 		}
 		if (known)
 			sums[count++] = sum * grid->step_us / 1e6;
 	}
 	if (!count)
-		return grid->mean * period * grid->step_us / 1e6;
+		return mean;
 	qsort(sums, count, sizeof(*sums), double_compare);
-	return sums[count / 2];
+	return fmax(mean, sums[count / 2]);
 }
 
 void rhythm_of(const struct rhythm_point *points, size_t count, struct rhythm *ret)

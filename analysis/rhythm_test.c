@@ -192,6 +192,35 @@ TEST(a_checkpoint_within_the_series_does_not_hide_the_period)
 	check_shapes("checkpoint", shapes, sizeof(shapes) / sizeof(*shapes), 0.95);
 }
 
+/* Periods of 5 s, in 2 s of which bytes are sent, and four pauses. */
+static double bytes_with_pauses(unsigned pause)
+{
+	static const unsigned begins[] = { 35, 110, 190, 310 };
+	struct rhythm got;
+
+	for (unsigned i = 0; i < 400; i++) {
+		bool quiet = false;
+
+		for (size_t k = 0; k < 4; k++)
+			quiet = quiet || (i >= begins[k] && i < begins[k] + pause);
+		points[i] = (struct rhythm_point){ .at_us = INT64_C(1000000) * (i + 1), .elapsed_us = 1000000,
+						   .bytes = !quiet && i % 5 < 2 ? 1e12 : 1e3 };
+	}
+	rhythm_of(points, 400, &got);
+	assert_int_equal(got.kind, RHYTHM_PERIODIC);
+	assert_float_equal(got.period_s, 5, 0.1);
+	return got.period_bytes;
+}
+
+TEST(pauses_do_not_change_the_bytes_of_a_period)
+{
+	assert_float_equal(bytes_with_pauses(0) / 2e12, 1, 0.02);
+	assert_float_equal(bytes_with_pauses(20) / 2e12, 1, 0.02);
+	assert_float_equal(bytes_with_pauses(30) / 2e12, 1, 0.02);
+	/* Pauses for most of the time: less, but not nothing. */
+	assert_true(bytes_with_pauses(60) > 0.3 * 2e12);
+}
+
 TEST(traffic_between_the_bursts_does_not_hide_the_period)
 {
 	static const struct shape shapes[] = {

@@ -272,8 +272,10 @@ static void by_bytes(struct job_watch *watch, int64_t at_us)
 	struct job_iterations *it = &watch->iterations;
 
 	/* Another kind of traffic, of which the bytes of an iteration are not known yet. */
-	if (it->windows[1].bytes > units_most * it->bytes)
+	if (it->windows[1].bytes > units_most * it->bytes) {
 		it->anchored = false;
+		return;
+	}
 	/* Best within a burst, where a few bytes more or less take little time. */
 	if (!it->anchored && rate_of(&it->windows[1]) > 0.7 * it->high)
 		iteration_end(watch, (double)(it->windows[1].at_us - it->windows[1].elapsed_us / 2) / 1e6,

@@ -17,7 +17,7 @@ enum {
 	GAPS_FEWEST = 4,          /* blocks after which the usual gap is known */
 };
 
-static const unsigned learnt_fewest[JOB_SCALES] = { 12, 6, 6, 6 }; /* bests */
+static const unsigned learnt_fewest[JOB_SCALES] = { 16, 9, 6, 6 }; /* bests */
 static const double slower_least = 0.05;   /* less is not reported: healthy jobs vary by a few percent */
 static const double short_slower_least = 0.07; /* in the shortest blocks */
 static const double coarse_s = 5, coarse_slower_least = 0.1; /* sweeps of as long show less */
@@ -82,7 +82,8 @@ static bool block_of(const struct job_watch *watch, const struct job_scale *scal
 		return false;
 	ret->rate = (float)(bytes / seconds);
 	low = low_share * (scale->usual > 0 ? (double)scale->usual : all_bytes / all_seconds);
-	for (unsigned i = 0; i < length; i++) {
+	/* The whole gap, where the block begins in one. */
+	for (unsigned i = 0; i < watch->point_count && (i < length || gap > 0); i++) {
 		const struct rhythm_point *point = point_at(watch, i);
 		double elapsed = (double)point->elapsed_us / 1e6;
 

@@ -24,6 +24,7 @@ static const double windows_least = 3.5;
 static const double deviations = 6;
 static const double cut_deviations = 3;
 static const double end_windows = 1.2;     /* the ends of two iterations together are known to about this */
+static const double excess_part = 0.25, longer_share = 0.75;
 /* An excess that was no slowdown may come back a little larger. */
 static const double largest_ratio = 1.25;
 enum { USUAL_FEWEST = 20, BLOCKS_FEWEST = 6, FAST_MOST = 4 };
@@ -156,6 +157,16 @@ static double mean_of_last(const struct job_speed *speed, unsigned count, double
 		sum += (double)values[i] > usual + slack_s + cut_deviations * speed->deviation_s + 0.02 * usual ?
 		       usual : (double)values[i];
 	return sum / count;
+}
+
+/* Most of the last @count took longer by a part of their excess: not only some, for which another job was the reason. */
+static bool most_are_longer(const struct job_speed *speed, unsigned count, double excess)
+{
+	unsigned longer = 0;
+
+	for (unsigned i = speed->recent_count - count; i < speed->recent_count; i++)
+		longer += (double)speed->recent[i].seconds > speed->usual_s * (1 + excess_part * excess);
+	return longer >= longer_share * count;
 }
 
 static double deviation_of_mean(const struct job_speed *speed, unsigned count)
@@ -297,7 +308,7 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;
 		limit = fmax(limit, speed->learnt_from < JOB_BLOCK ? regular_slower_least : slower_least);
 		limit = fmax(limit, largest_ratio * (double)speed->largest[i]);
-		if (excess[i] > limit) {
+		if (excess[i] > limit && most_are_longer(speed, spans[i], excess[i])) {
 			enter(watch, excess[i], end_s);
 			return;
 		}
