@@ -159,7 +159,7 @@ static double mean_of_last(const struct job_speed *speed, unsigned count, double
 	return sum / count;
 }
 
-/* Most of the last @count took longer by a part of their excess: not only some, for which another job was the reason. */
+/* Most of the last @count took longer by a part of their excess: not only some, because of another job. */
 static bool most_are_longer(const struct job_speed *speed, unsigned count, double excess)
 {
 	unsigned longer = 0;
