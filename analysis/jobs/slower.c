@@ -25,9 +25,7 @@ static const double deviations = 6;
 static const double cut_deviations = 3;
 static const double end_windows = 1.2;     /* the ends of two iterations together are known to about this */
 static const double excess_part = 0.25, longer_share = 0.75;
-/* An excess that was no slowdown may come back a little larger. */
-static const double largest_ratio = 1.25;
-enum { USUAL_FEWEST = 20, BLOCKS_FEWEST = 6, FAST_MOST = 4 };
+enum { USUAL_FEWEST = 20, FAST_MOST = 4 };
 /* Fewer iterations are enough if they are regular, to find what is much slower. */
 enum { REGULAR_FEWEST = 8, REGULAR_KEPT = 3 };
 static const double regular = 0.06, regular_slower_least = 0.15;
@@ -78,7 +76,7 @@ static void usual_learn(struct job_watch *watch, double now_s)
 	struct job_speed *speed = &watch->speed;
 	float means[JOB_BLOCKS], deviations_of[JOB_BLOCKS], values[JOB_RECENT];
 	unsigned count = 0;
-	double unused, between, all;
+	double unused;
 
 	for (unsigned i = 0; i < speed->kept; i++)
 		if (speed->blocks[i].end_s > now_s - usual_for_s) {
@@ -86,22 +84,9 @@ static void usual_learn(struct job_watch *watch, double now_s)
 			deviations_of[count++] = speed->blocks[i].deviation;
 		}
 	if (count) {
-		speed->usual_s = middle(means, count, &between);
+		speed->usual_s = middle(means, count, &unused);
 		speed->deviation_s = middle(deviations_of, count, &unused);
 		speed->learnt_from = count * JOB_BLOCK;
-		/*
-		 * The end of each iteration has an error, which the next one has with the other sign. So the variance
-		 * of the mean of k is a / k + b / k^2: from those of single ones, and of blocks.
-		 */
-		all = speed->deviation_s * speed->deviation_s;
-		speed->lasting = all;
-		if (count >= BLOCKS_FEWEST) {
-			between *= 1 + 1 / sqrt(count);
-			speed->lasting = (JOB_BLOCK * between * between - all / JOB_BLOCK) *
-					 JOB_BLOCK / (JOB_BLOCK - 1);
-			speed->lasting = fmax(0.02 * all, speed->lasting);
-		}
-		speed->passing = fmax(0, all - speed->lasting);
 	} else if (speed->recent_count >= REGULAR_FEWEST) {
 		unsigned most = speed->recent_count;
 		double usual, deviation;
@@ -118,8 +103,6 @@ static void usual_learn(struct job_watch *watch, double now_s)
 		speed->usual_s = usual;
 		/* That few vary by more than they show. */
 		speed->deviation_s = few ? fmax(deviation, regular / 3 * usual) : deviation;
-		speed->lasting = speed->deviation_s * speed->deviation_s;
-		speed->passing = 0;
 		speed->learnt_from = count;
 	}
 }
@@ -167,11 +150,6 @@ static bool most_are_longer(const struct job_speed *speed, unsigned count, doubl
 	for (unsigned i = speed->recent_count - count; i < speed->recent_count; i++)
 		longer += (double)speed->recent[i].seconds > speed->usual_s * (1 + excess_part * excess);
 	return longer >= longer_share * count;
-}
-
-static double deviation_of_mean(const struct job_speed *speed, unsigned count)
-{
-	return sqrt(speed->lasting / count + speed->passing / count / count);
 }
 
 /* Since when: the sum of what each iteration took longer than half the slowdown is largest from there. */
@@ -231,10 +209,6 @@ static void enter(struct job_watch *watch, double excess, double now_s)
 	slowdown_begin(watch, 1 + excess, (int64_t)(1e6 * change_point(speed, excess)), (int64_t)(1e6 * now_s), NULL);
 	state->before.period_s = speed->usual_s;
 	state->before.spread_s = speed->deviation_s;
-	for (unsigned i = 0; i < JOB_SPANS; i++)
-		speed->pending[i] = 0;
-	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count; i++)
-		speed->pending[i] = (float)(mean_of_last(speed, spans[i], 0) / speed->usual_s - 1);
 	speed->fast = 0;
 	speed->new_since_s = now_s;
 	speed->block_count = speed->block_waits = 0;
@@ -267,10 +241,8 @@ static void slower_step(struct job_watch *watch, double end_s)
 	}
 	if (count >= spans[0])
 		watch->state.slower = mean_of_last(speed, count, end_windows * watch_window(watch)) / speed->usual_s;
-	/* It was none: nor is twice as much the next time. */
+	/* It was none. */
 	if (count >= spans[4] && watch->state.slower < 1 + slower_least / 2) {
-		for (unsigned i = 0; i < JOB_SPANS; i++)
-			speed->largest[i] = fmaxf(speed->largest[i], 2 * speed->pending[i]);
 		leave(watch);
 		return;
 	}
@@ -281,7 +253,7 @@ static void slower_step(struct job_watch *watch, double end_s)
 void speed_step(struct job_watch *watch, double end_s, double seconds)
 {
 	struct job_speed *speed = &watch->speed;
-	double excess[JOB_SPANS] = { 0 };
+	double excess, first = 0; /* first: of the shortest span */
 
 	if (speed->recent_count == JOB_RECENT) {
 		memmove(speed->recent, speed->recent + 1, (JOB_RECENT - 1) * sizeof(*speed->recent));
@@ -302,32 +274,23 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 	/* Without gaps, the duration depends on where in an iteration it begins, which changes slowly. */
 	for (unsigned i = 0; i < JOB_SPANS && spans[i] <= speed->recent_count &&
 	     (watch->iterations.by_gaps || speed->kept >= 2); i++) {
-		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * deviation_of_mean(speed, spans[i]);
+		double limit = deviations * (1 + 1 / sqrt(speed->learnt_from)) * speed->deviation_s / sqrt(spans[i]);
 
-		excess[i] = mean_of_last(speed, spans[i], 0) / speed->usual_s - 1;
+		excess = mean_of_last(speed, spans[i], 0) / speed->usual_s - 1;
+		first = i ? first : excess;
 		limit = fmax(limit, end_windows * watch_window(watch) / spans[i]) / speed->usual_s;
 		limit = fmax(limit, speed->learnt_from < JOB_BLOCK ? regular_slower_least : slower_least);
-		limit = fmax(limit, largest_ratio * (double)speed->largest[i]);
-		if (excess[i] > limit && most_are_longer(speed, spans[i], excess[i])) {
-			enter(watch, excess[i], end_s);
+		if (excess > limit && most_are_longer(speed, spans[i], excess)) {
+			enter(watch, excess, end_s);
 			return;
 		}
 	}
-	/* Only what is over can be said to have been none. */
-	if (excess[0] < slower_least / 2)
-		for (unsigned i = 0; i < JOB_SPANS; i++) {
-			speed->largest[i] = fmaxf(speed->largest[i], speed->pending[i]);
-			speed->pending[i] = 0;
-		}
-	else
-		for (unsigned i = 0; i < JOB_SPANS; i++)
-			speed->pending[i] = fmaxf(speed->pending[i], (float)excess[i]);
 	/* A block is not learnt while a clear slowdown may have begun in it. */
 	if (speed->block_count < JOB_BLOCK)
 		speed->block[speed->block_count++] = (float)seconds;
 	else
 		speed->block_waits++;
-	if (speed->block_count == JOB_BLOCK && (excess[0] < regular_slower_least || speed->block_waits >= NEWEST))
+	if (speed->block_count == JOB_BLOCK && (first < regular_slower_least || speed->block_waits >= NEWEST))
 		block_end(speed, end_s);
 	if (!speed->kept || !speed->block_count)
 		usual_learn(watch, end_s);
@@ -336,7 +299,6 @@ void speed_step(struct job_watch *watch, double end_s, double seconds)
 void speed_break(struct job_watch *watch)
 {
 	watch->speed.recent_count = watch->speed.block_count = watch->speed.block_waits = 0;
-	memset(watch->speed.pending, 0, sizeof(watch->speed.pending));
 }
 
 bool speed_keep(struct job_watch *watch)

@@ -55,10 +55,7 @@ struct job_speed {
 	struct job_block { double end_s; float mean, deviation; } blocks[JOB_BLOCKS];
 	unsigned kept, oldest;
 	double usual_s, deviation_s; /* of an iteration before; 0: not learnt */
-	double lasting, passing;  /* variance of their mean: of k, lasting / k + passing / k^2 */
 	double learnt_from;       /* number of iterations */
-	float largest[JOB_SPANS]; /* largest excess over usual_s that was no slowdown, as a share */
-	float pending[JOB_SPANS]; /* of the current excess */
 	unsigned fast;            /* iterations in a row at the usual speed */
 	double new_since_s;       /* since when it is slower */
 };

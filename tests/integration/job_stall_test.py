@@ -40,9 +40,9 @@ def estimated(sim):
 
 
 def check_cost(row, per_s):
-    """A busy machine leaves out rounds that are late, and verifies the LIDs of ports that have not responded in a round."""
-    mads, rounds = row["fast_mads"], row["fast_rounds"]
-    tap.result(0.9 < mads / rounds / HOSTS / RAILS < 1.5, "each round is one MAD per port", row)
+    """On a busy machine ports do not respond in time, and their LIDs are verified: two MADs."""
+    each = row["fast_mads"] / row["fast_rounds"] / HOSTS / RAILS
+    tap.result(0.9 < each < 1.5 if row["mads_timed_out"] else 1 <= each < 1.1, "each round is one MAD per port", row)
     tap.equal("the estimate has nine rounds per sweep", per_s, 9 * HOSTS * RAILS / INTERVAL_S)
 
 
